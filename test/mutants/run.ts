@@ -10,8 +10,9 @@ import { chromiumBinary } from '../harness/chromium.ts'
 import { filesBelow } from '../harness/files.ts'
 import { keepTemporaryFilesInMemory } from '../harness/temporary-files.ts'
 import { compiled } from '../harness/test-processes.ts'
+import { moduleOf, sourceOf } from './compiled-module.ts'
 import type { Coverage } from './coverage.ts'
-import { EQUIVALENTS, keepsOrder } from './equivalents.ts'
+import { EQUIVALENTS, isListedAs, keepsOrder } from './equivalents.ts'
 import { openMemory } from './memory.ts'
 import { mutationsOf, type Mutation } from './mutations.ts'
 import { percent, writeScore, type Score } from './scores.ts'
@@ -39,9 +40,6 @@ const { values, positionals: folders } = parseArgs({
 if (folders.length === 0)
   throw new Error('name a folder of sources, such as packages/scope-guard/src/policies')
 
-/** The source of a compiled module. */
-const sourceOf = (file: string): string => file.replace('/dist/', '/src/').replace(/\.js$/, '.ts')
-
 /** The tests of a folder of sources: those that mirror it. */
 function testsOf(folder: string): string[] {
   const [, name, , ...path] = folder.split('/') as [string, string, string, ...string[]]
@@ -67,7 +65,7 @@ async function onAll<T>(
 /** Lists the mutations of a folder: all of them, or as many as wanted, by the seed. */
 function mutationsBelow(folder: string): Mutation[] {
   const sources = folder.endsWith('.ts') ? [folder] : filesBelow(folder, '.ts')
-  const files = sources.map(file => file.replace('/src/', '/dist/').replace(/\.ts$/, '.js'))
+  const files = sources.map(moduleOf)
   const mutations = files.filter(file => existsSync(file)).flatMap(mutationsOf)
   const count = Number(values.count)
   if (count >= mutations.length) return mutations
@@ -100,11 +98,9 @@ function reaches({ coverage }: Baseline, { file, start }: Mutation): boolean {
   return reached?.[start] === 1 || reached?.[start - 1] === 1
 }
 
-function isEquivalent({ file, before, after }: Mutation): boolean {
-  const isListed = EQUIVALENTS.some(
-    known => known.source === sourceOf(file) && known.before === before && (known.after ?? after) === after,
-  )
-  return isListed || keepsOrder(before, after)
+function isEquivalent(mutation: Mutation): boolean {
+  const isListed = EQUIVALENTS.some(known => isListedAs(known, mutation))
+  return isListed || keepsOrder(mutation.before, mutation.after)
 }
 
 async function scoreOf(workers: readonly Worker[], folder: string): Promise<Score> {

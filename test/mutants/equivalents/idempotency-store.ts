@@ -48,8 +48,8 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
   },
   {
     source: `${SOURCES}/storage/postgres-batching.ts`,
-    before: 'return (values[3]?.length ?? 0) > LONGEST_BATCHED ? single.end(values) : end(values);',
-    after: 'return (values[3]?.length ?? 1) > LONGEST_BATCHED ? single.end(values) : end(values);',
+    before: 'return (values[4]?.length ?? 0) > LONGEST_BATCHED ? single.end(values) : end(values);',
+    after: 'return (values[4]?.length ?? 1) > LONGEST_BATCHED ? single.end(values) : end(values);',
     reason: 'both are shorter than what is batched',
   },
   {
@@ -59,8 +59,7 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
   },
   {
     source: `${SOURCES}/storage/postgres.ts`,
-    before:
-      'return transactionStorage(tx, () => postgresIdempotency(tx, { prefix, batching: false }), prefix);',
+    before: 'const storage = () => postgresIdempotency(tx, { prefix, batching: false });',
     reason: 'a transaction has no method `transaction`, so its calls share no statement in either case',
   },
   {
@@ -68,12 +67,6 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
     before: 'const ttlMs = Math.max(expiresAt - now, 0) + GRACE_MS;',
     after: 'const ttlMs = Math.max(expiresAt - now, 1) + GRACE_MS;',
     reason: 'how long an expired record takes memory: a millisecond more is as good',
-  },
-  {
-    source: `${SOURCES}/storage/redis-record.ts`,
-    before: 'const startsAt = newRecord.slice(1, 17);',
-    after: 'const startsAt = newRecord.slice(1, 18);',
-    reason: 'it is compared with 16 digits: a further character decides nothing',
   },
   {
     source: `${SOURCES}/storage/redis-scripts.ts`,

@@ -31,8 +31,8 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   },
   {
     source: 'packages/scope-guard/src/spend/plan.ts',
-    before: 'return storage ? { items: caps.items(0, clock.now()) } : caps.firstCounted;',
-    after: 'return storage ? { items: caps.items(1, clock.now()) } : caps.firstCounted;',
+    before: 'return storage ? { items: caps.items(0, clock.now()) } : caps.firstWithCounter;',
+    after: 'return storage ? { items: caps.items(1, clock.now()) } : caps.firstWithCounter;',
     reason: 'the caps of a call that moves no money count calls, and never read the cents',
   },
   {
@@ -102,11 +102,11 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
       reason: 'bounds the work of one turn: any near number is as good',
     }),
   ),
-  ...['const MEMORY_MARGIN_MS = 20;', 'const STORE_MARGIN_MS = 2000;'].map(before => ({
+  {
     source: 'packages/scope-guard/src/rate-limits/limiter.ts',
-    before,
+    before: 'const STORE_MARGIN_MS = 2000;',
     reason: 'a margin for the time that a call takes: any near number is as good',
-  })),
+  },
   {
     source: 'packages/scope-guard/src/rate-limits/limiter.ts',
     before: 'if (performance.now() - requestedAt + marginMs >= msBeforeNext)',
@@ -115,8 +115,8 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   },
   {
     source: 'packages/scope-guard/src/rate-limits/rule-limits.ts',
-    before: 'if (points.length > 1)',
-    after: 'if (points.length >= 1)',
+    before: 'return points.length > 1 ? takeAll(points, rule) : andThen(takeOne(point, rule), resultOfOne);',
+    after: 'return points.length >= 1 ? takeAll(points, rule) : andThen(takeOne(point, rule), resultOfOne);',
     reason: 'saves time: several limits and one are decided in the same way',
   },
   ...['const PAGE_ENTRIES = 1000;', 'const FORGET_EVERY_MS = 60_000;'].map(before => ({
@@ -137,8 +137,10 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   },
   {
     source: 'packages/scope-guard/src/revocation/known-revocations.ts',
-    before: 'else if (!known.some(({ position: at }) => at === entry.position))',
-    after: 'else if (!known.every(({ position: at }) => at === entry.position))',
+    before:
+      'else if (!known.some(({ lane, position }) => lane === entry.lane && position === entry.position))',
+    after:
+      'else if (!known.every(({ lane, position }) => lane === entry.lane && position === entry.position))',
     reason: 'an entry that is kept twice decides the same',
   },
   {
@@ -241,12 +243,6 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     source: 'packages/scope-guard/src/token/verify.ts',
     before: 'if (headers.size >= MAX_HEADERS)',
     reason: 'bounds memory: what is forgotten is read again',
-  },
-  {
-    source: 'packages/scope-guard/src/rate-limits/failure-options.ts',
-    before: 'points: { min: 1, max: 1_000_000_000, default: 60 },',
-    after: 'points: { min: 1, max: 1000000001, default: 60 },',
-    reason: 'the limit that is made of these options has the same bound',
   },
   ...[
     'counter {id} not null,',

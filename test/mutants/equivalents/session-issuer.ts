@@ -148,8 +148,8 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
   ...changes(
     'sessions/list-sessions.ts',
     'reads one row more than the one that shows whether there is a next page',
-    'const found = await sessions.list(caller.accountId, most + 1, clock.now(), after);',
-    'const found = await sessions.list(caller.accountId, most + 2, clock.now(), after);',
+    'const found = await sessions.list(caller.accountId, most + 1, now, after);',
+    'const found = await sessions.list(caller.accountId, most + 2, now, after);',
   ),
   ...lines(
     'sessions/manage-sessions.ts',
@@ -217,17 +217,17 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
   ...changes(
     'storage/sql-keys.ts',
     'the parameter is 0 there',
-    '? `insert into ${accounts} (account, revision) values ($1, 1 + $2)',
-    '? `insert into ${accounts} (account, revision) values ($1, 1 - $2)',
+    '? `insert into ${accounts} (route, account, revision) values ($3, $1, 1 + $2)',
+    '? `insert into ${accounts} (route, account, revision) values ($3, $1, 1 - $2)',
   ),
   ...changes(
-    'storage/sql-keys.ts',
+    'storage/sql-parameters.ts',
     'pads with more of the values that are in the list already',
     'const size = 2 ** Math.ceil(Math.log2(values.length));',
     'const size = 3 ** Math.ceil(Math.log2(values.length));',
   ),
   ...changes(
-    'storage/sql-keys.ts',
+    'storage/sql-parameters.ts',
     'pads with more, or with others, of the values that are in the list already',
     'return [...values, ...Array(size - values.length).fill(values.at(-1))];',
     'return [...values, ...Array(size + values.length).fill(values.at(-1))];',
