@@ -88,7 +88,6 @@ for (const store of ['postgres', 'sqlite'] as const) {
       const env: Record<string, string> = {
         PORT: '0',
         RATE_LIMITS: 'off',
-        REPEAT_CHORES: 'off',
         ...hostSecrets(),
         ...place.env,
       }
