@@ -103,6 +103,12 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     }),
   ),
   {
+    source: 'packages/scope-guard/src/rate-limits/window-counter.ts',
+    before: 'if (isCurrentWindow(window, now, windowMs) || left-- === 0)',
+    after: 'if (isCurrentWindow(window, now, windowMs) || left++ === 0)',
+    reason: 'bounds the time of one request: what one leaves, a later one removes',
+  },
+  {
     source: 'packages/scope-guard/src/rate-limits/limiter.ts',
     before: 'const STORE_MARGIN_MS = 2000;',
     reason: 'a margin for the time that a call takes: any near number is as good',

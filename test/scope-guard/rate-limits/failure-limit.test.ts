@@ -215,6 +215,17 @@ t.test('charges a failure in the shared store before it resolves', async t => {
   t.equal(charged, 1)
 })
 
+t.test('knows with its own next failure that other processes used up the budget', async t => {
+  const counter = new RateLimiterMemory({ points: 3, duration: 60 })
+  const options = { points: 3, waiting: 1, store: () => counter }
+  const other = held(options)
+  const made = held(options)
+  await other.useUp(address, 2)
+  t.equal(await isDemoted(made), false)
+  await made.useUp(address, 1)
+  t.equal(await isDemoted(made), true, 'after one failure here and two there')
+})
+
 t.test('throws for an option that it does not know', t => {
   t.throws(() => createFailureLimit('failedKeys', { wait: 1 } as never), {
     name: 'TypeError',
