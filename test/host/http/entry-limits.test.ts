@@ -1,4 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { manualClock } from '@gatewright/kernel/testing'
 import type { LimiterStore } from '@gatewright/scope-guard'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
@@ -39,7 +40,7 @@ const down: LimiterStore = settings =>
 
 t.test('takes as many requests of each kind as configured, in a minute and for each bucket', async t => {
   for (const backend of [{}, { limiter: store }, { limiter: down }]) {
-    const limits = entryLimits(config(RATE_LIMITS), backend)
+    const limits = entryLimits(config(RATE_LIMITS), backend, manualClock())
     for (const name of names) {
       const points = RATE_LIMITS[TAKEN_BY[name]]
       for (let count = 0; count < points; count += 1) t.match(await limits[name]('a'), { ok: true }, name)
@@ -61,8 +62,19 @@ t.test('takes as many requests of each kind as configured, in a minute and for e
   for (const { duration } of made.values()) t.equal(duration, 60)
 })
 
+t.test("accepts requests of each kind again when a minute has passed on the host's clock", async t => {
+  const clock = manualClock()
+  const limits = entryLimits(config(RATE_LIMITS), {}, clock)
+  for (const name of names)
+    for (let count = 0; count < RATE_LIMITS[TAKEN_BY[name]]; count += 1) await limits[name]('a')
+  clock.advance(59_999)
+  for (const name of names) t.match(await limits[name]('a'), { code: 'rate_limited' }, name)
+  clock.advance(1)
+  for (const name of names) t.match(await limits[name]('a'), { ok: true }, name)
+})
+
 t.test('limits nothing when limits are off', async t => {
-  const limits = entryLimits(config('off'), {})
+  const limits = entryLimits(config('off'), {}, manualClock())
   for (const name of names)
     for (let count = 0; count < 10; count += 1) t.same(await limits[name]('a'), { ok: true, value: [] })
   t.same(guardLimits(config('off'), {}), { limits: [], failedCredentials: 'off' })

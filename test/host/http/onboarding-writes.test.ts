@@ -102,7 +102,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     providerMessages: never,
     webTokens: {} as never,
     aliases: createAliases(aliasTable),
-    limits: entryLimits({ rateLimits: 'off' } as never, {}),
+    limits: entryLimits({ rateLimits: 'off' }, {}, clock),
     idempotency: createTransactionalIdempotency({ db, storage, clock }),
   })
   const server = createServer(listener).listen(0, '127.0.0.1')

@@ -1,3 +1,4 @@
+import { manualClock } from '@gatewright/kernel/testing'
 import { createRateLimit, type LimiterStore } from '@gatewright/scope-guard'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import t from 'tap'
@@ -12,6 +13,16 @@ t.test('counts per bucket and denies with the same fields as a guarded request',
   t.match(second, { code: 'rate_limited', status: 429, retryAfterSeconds: 60 })
   if (!second.ok) t.equal(field(second.headers, 'Retry-After'), '60')
   t.match(await limit.take('key_2'), { ok: true })
+})
+
+t.test('accepts requests again when its window has ended on the given clock', async t => {
+  const clock = manualClock()
+  const limit = createRateLimit({ name: 'mints', points: 1, windowSeconds: 60 }, clock)
+  t.match(await limit.take('key_1'), { ok: true })
+  clock.advance(59_999)
+  t.match(await limit.take('key_1'), { code: 'rate_limited', retryAfterSeconds: 1 })
+  clock.advance(1)
+  t.match(await limit.take('key_1'), { ok: true })
 })
 
 t.test(

@@ -211,8 +211,8 @@ export class HostFactories {
     })
   }
 
-  limits({ config, backend }: HostServices): EntryLimits {
-    return entryLimits(config, backend)
+  limits({ config, backend, clock }: HostServices): EntryLimits {
+    return entryLimits(config, backend, clock)
   }
 
   /** Spend counters inside the transaction of a write. */

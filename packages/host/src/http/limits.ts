@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Clock, HeaderField } from '@gatewright/kernel/internal'
 import { allow, type Verdict } from '@gatewright/kernel'
 import {
   createFailureLimit,
@@ -93,7 +93,11 @@ export function keyUseLimits({ rateLimits }: HostConfig, backend: LimitedBackend
 }
 
 /** Creates the limits of operations without a session. */
-export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend): EntryLimits {
+export function entryLimits(
+  { rateLimits }: Pick<HostConfig, 'rateLimits'>,
+  backend: LimitedBackend,
+  clock: Clock,
+): EntryLimits {
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
     return {
@@ -107,7 +111,7 @@ export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend)
     }
   }
   const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
-    return createRateLimit({ name, ...counted(at, rateLimits[name]) }).take
+    return createRateLimit({ name, ...counted(at, rateLimits[name]) }, clock).take
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
@@ -118,9 +122,10 @@ export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend)
     mint: limit('mintsPerKeyPerMinute'),
     mintOfAccount: limit('mintsPerAccountPerMinute'),
     // Failed tokens have a separate limit, in the guard.
-    failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
-      points: rateLimits.failedCredentialsPerAddressPerMinute,
-      ...storeOption(backend),
-    }),
+    failedKeys: createFailureLimit(
+      'failedKeysPerAddressPerMinute',
+      { points: rateLimits.failedCredentialsPerAddressPerMinute, ...storeOption(backend) },
+      clock,
+    ),
   }
 }

@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { systemClock, type HeaderField } from '@gatewright/kernel/internal'
+import { systemClock, type Clock, type HeaderField } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial } from '../codes.ts'
 import { policyField, rateLimitFields } from './header-fields.ts'
@@ -16,9 +16,12 @@ export interface RateLimit {
   take(bucket: string): Promise<Verdict<readonly HeaderField[], GuardDenial>>
 }
 
-/** Makes one limit. Throws a `TypeError` for a wrong option. */
-export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const limiter = createLimiter(checkedRateLimit('createRateLimit', options), systemClock)
+/**
+ * Makes one limit. By `clock`, the machine's by default, this process ends the windows that it counts itself; a store has a clock of its
+ * own. Throws a `TypeError` for a wrong option.
+ */
+export function createRateLimit(options: RateLimitOptions, clock: Clock = systemClock): RateLimit {
+  const limiter = createLimiter(checkedRateLimit('createRateLimit', options), clock)
   const policy = policyField([options])
   return {
     async take(bucket) {
