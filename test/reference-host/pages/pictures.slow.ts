@@ -85,7 +85,7 @@ async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
   const requests = page.getByRole('region', { name: 'Requests in the last 24 hours', exact: true })
   await requests.getByText('allowed').first().waitFor()
   await page.getByRole('button', { name: 'Check the ledger' }).click()
-  // The check of the ledger runs in a process of low priority, which waits on a busy machine.
+  // The check of the ledger runs in a process of lower priority, which waits on a busy machine.
   await page
     .getByText(/^Balanced: /)
     .first()

@@ -92,7 +92,7 @@ export function ledgerChecks(
 }
 
 /**
- * Checks a ledger in a process of its own with a low priority, which is killed when time is up: the process that serves requests is
+ * Checks a ledger in a process of its own with a lower priority, which is killed when time is up: the process that serves requests is
  * neither blocked nor short of a connection.
  */
 export function ledgerCheckProcess(database: CheckedDatabase): LedgerCheckRunner {
@@ -129,7 +129,8 @@ function connectionEnv(): NodeJS.ProcessEnv {
 
 function lowerPriority({ pid }: ChildProcess): void {
   try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW)
+    // Not the lowest one: where requests use up the CPU, a check would not end in its time.
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
     // The process has ended already, or the system does not allow it: then it runs at normal priority.
   }
