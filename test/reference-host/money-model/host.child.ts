@@ -98,8 +98,10 @@ const config = readConfig(process.env)
 if (!config.ok) throw new Error(config.problems.join('; '))
 /** What the host reports of a payment id that it has credited before. */
 const IS_CONFLICT = /^payment .* was not credited: journal gave its id to another payment$/
+/** What it reports when a store is away, as a busy machine makes it seem, and when it is back. */
+const IS_OUTAGE = /^not ready, |works again after \d+ s$/
 const isExpected = (error: unknown): boolean =>
-  (error instanceof Error && IS_CONFLICT.test(error.message)) ||
+  (error instanceof Error && [IS_CONFLICT, IS_OUTAGE].some(text => text.test(error.message))) ||
   (error instanceof Fault && ['ERR_PROVIDER_UNAVAILABLE', 'ERR_STORE_UNAVAILABLE'].includes(error.code))
 const report = (error: unknown): void => {
   if (!isExpected(error)) console.error('unexpected failure:', error)
