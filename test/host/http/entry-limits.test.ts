@@ -73,6 +73,21 @@ t.test("accepts requests of each kind again when a minute has passed on the host
   for (const name of names) t.match(await limits[name]('a'), { ok: true }, name)
 })
 
+t.test("forgets failed keys of an address when a minute has passed on the host's clock", async t => {
+  const clock = manualClock()
+  const { failedKeys } = entryLimits(config(RATE_LIMITS), {}, clock)
+  const isDemoted = async (): Promise<boolean> => {
+    const check = (): Promise<string> => new Promise(resolve => setImmediate(() => resolve('ran')))
+    const checks = Array.from({ length: 400 }, () => failedKeys.runWithinLimit('192.0.2.1', check))
+    return (await Promise.all(checks)).some(result => result !== 'ran')
+  }
+  for (let n = 0; n < RATE_LIMITS.failedCredentialsPerAddressPerMinute; n += 1)
+    await failedKeys.charge('192.0.2.1')
+  t.equal(await isDemoted(), true)
+  clock.advance(60_000)
+  t.equal(await isDemoted(), false)
+})
+
 t.test('limits nothing when limits are off', async t => {
   const limits = entryLimits(config('off'), {}, manualClock())
   for (const name of names)
