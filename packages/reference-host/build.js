@@ -1,4 +1,4 @@
-// Builds a host with its pages and its guide: what `npm start` and `npm run pack:host` do first.
+// Builds a host with its pages: what `npm start` and `npm run pack:host` do first.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -26,9 +26,6 @@ function run(args) {
  * @returns {Promise<void>}
  */
 export async function build() {
-  const pages = async () => {
-    await run([TSC, '-b', HERE])
-    await run([join(HERE, 'browser', 'bundle.js')])
-  }
-  await Promise.all([pages(), run([join(HERE, 'browser', 'guide-site', 'build.js')])])
+  await run([TSC, '-b', HERE])
+  await run([join(HERE, 'browser', 'bundle.js')])
 }

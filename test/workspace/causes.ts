@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { ruleMeanings } from '@gatewright/reference-host/internal'
 import { packageNames } from './tree.ts'
 
 /** One cause of a denial: a `rule` in a response or a `reason` in a decision event. */
@@ -13,44 +14,7 @@ type Sentences = Readonly<Record<string, string>>
 
 /** What each cause means. A cause without an entry fails, and so does an entry of no cause. */
 export const SENTENCES: Sentences = {
-  // Rules of policies.
-  denyOperations: 'The policy denies the operation.',
-  allowOperations: 'The policy allows other operations only.',
-  notBefore: 'The policy allows calls only from `notBefore` on.',
-  notAfter: 'The policy ended at `notAfter`.',
-  allowedIps: 'The policy does not allow the client address, or the address is not known.',
-  allowCardSecrets: 'The policy forbids operations that show card secrets.',
-  maxAuthAmountCents: 'The amount is over the cap on one operation.',
-  dailySpendCapCents:
-    'The cap of the UTC day on money that moves is used up, or nothing counts it on this host.',
-  dailyWithdrawalCapCents:
-    'The cap of the UTC day on withdrawals is used up, or nothing counts it on this host.',
-  limits: 'An entry of `limits[]` is used up in its `window`, or nothing counts it on this host.',
-  currency: 'The amount is in a currency without a rate, so a money cap cannot be checked.',
-  // Rules of keys and sessions.
-  key_authority:
-    'The caller may not create, change or rotate this key ([who may](keys-and-sessions.md#authority)).',
-  max_depth: 'A chain of keys, sessions or policies would be longer than allowed.',
-  max_live_keys: 'There are as many live keys as allowed; `limitOf` names the kind of limit.',
-  already_rotated: 'The key has been rotated before.',
-  // Rules of the host.
-  max_unpaid_addresses: 'The account has too many deposit addresses that were never paid to.',
-  max_unpaid_addresses_of_client:
-    'The client address has asked for too many deposit addresses that were never paid to.',
-  account_locked: 'The identity check denied or locked the account. Ask the operator.',
-  kyc_required: 'The identity check must be approved first.',
-  agreements_required: 'The current agreements must be accepted first.',
-  data_key_never_leaves: 'The key that encrypts texts of the account is never returned.',
-  cross_origin: 'A web page of another origin must not start the sign-in of a command line.',
-  max_contracts: 'The account has as many contracts as allowed.',
-  max_bills: 'The account has as many open bills as allowed: pay one first.',
-  card_above_caller:
-    'A policy binds the calling session and not the card ([who may](cards.md#who-may-reveal-unlock-or-loosen-a-card)). Use the key that made it.',
-  max_cards: 'The account has as many cards as allowed. Cancel one.',
-  max_folders: 'The account has as many folders as allowed. Delete one.',
-  max_deposits: 'The account has too many deposits of the last 7 days without a payment.',
-  max_withdrawals: 'The account has too many open withdrawals.',
-  max_payins: 'The account has as many open pay-ins as allowed. Pay one, or wait: each ends after 24 hours.',
+  ...ruleMeanings,
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',

@@ -1,44 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { errorAdvice } from '@gatewright/reference-host/internal'
 import { allCauses, causeRows, codeLists } from './causes.ts'
 import { packageNames } from './tree.ts'
-
-/** What a client should make of each code. A code without an entry fails the test. */
-const ADVICE: Readonly<Record<string, string>> = {
-  challenge_not_found: 'The sign-in of a command line is over, or the code is wrong. Start it again.',
-  gone: 'The old name has been switched off. Use the new one.',
-  https_required: 'Send the request over HTTPS.',
-  idempotency_key_invalid: 'Send 8 to 255 visible ASCII characters, bare or as one quoted string.',
-  idempotency_key_required: 'Send an `Idempotency-Key`: a fresh one per write, the same one for its repeats.',
-  idempotency_key_reused: 'The key was used with another payload. Take a fresh key.',
-  insufficient_scope: 'Ask for a session with the scope that `scope` names.',
-  internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
-  invalid_dpop_proof: 'Send a fresh DPoP proof for this request, and the token with the scheme `DPoP`.',
-  invalid_request: 'Correct what `field` names. The same request fails again.',
-  invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one response.',
-  invalid_state: 'Another step comes first; `message` names it.',
-  key_held:
-    'The data of the host was restored, and the key may have been revoked. The operator has to release it.',
-  key_not_validated: 'The operator has to validate the partner key first.',
-  method_not_allowed: 'Use a method that `Allow` names.',
-  not_found: 'The caller has no object with this id. Another account may have it.',
-  outcome_unknown:
-    'An earlier run of this write was lost. Ask the operator about `operationId`; do not use a new key.',
-  payee_not_found:
-    'Nobody can be paid at this address. Send the address of a wallet that has signed in here.',
-  payload_too_large: 'Send a smaller body: `message` has the limit.',
-  policy_blocked:
-    'A rule of the key or session forbids it; `rule` names it, with what remains and when it resets.',
-  rate_limited: 'Wait for `Retry-After` seconds.',
-  request_in_progress:
-    'This write, or too many of the account, are still running. Wait for `Retry-After`, then repeat with the same key.',
-  service_unavailable: 'A dependency is down. Wait for `Retry-After` and repeat, a write with the same key.',
-  session_expired: 'Mint a new session.',
-  unauthorized: 'Send a valid credential of the kind that the `WWW-Authenticate` challenge names.',
-  unsupported_media_type: 'Send `Content-Type: application/json` in UTF-8.',
-  use_dpop_nonce:
-    'Repeat the request once with a DPoP proof that has the nonce of the response field `DPoP-Nonce`.',
-  wrong_surface: 'The session belongs to the other surface.',
-}
 
 interface Entry {
   readonly status: number
@@ -70,17 +33,15 @@ export function faultCodes(source: string): [code: string, meaning: string][] {
   ])
 }
 
-/** Writes `docs/errors.md`. Throws for a code that nobody has described, and for a description of no code. */
+/** Writes `docs/errors.md`. */
 export async function errorsPage(): Promise<string> {
   const codes = await allCodes()
-  const undescribed = [...codes.keys()].filter(code => !ADVICE[code])
-  if (undescribed.length > 0)
-    throw new Error(`describe in test/workspace/errors.ts: ${undescribed.join(', ')}`)
+  const advice: Readonly<Record<string, string>> = errorAdvice
   const rows = [...codes]
     .toSorted(([a, { status: s }], [b, { status: r }]) => s - r || a.localeCompare(b))
     .map(
       ([code, { status, packages }]) =>
-        `| ${status} | <a id="${code}"></a>\`${code}\` | ${ADVICE[code]} | ${packages.join(', ')} |`,
+        `| ${status} | <a id="${code}"></a>\`${code}\` | ${advice[code]} | ${packages.join(', ')} |`,
     )
   const faults = faultCodes(readFileSync('packages/kernel/src/fault.ts', 'utf8')).map(
     ([code, meaning]) => `| \`${code}\` | ${meaning} |`,
@@ -96,7 +57,7 @@ const PAGE = `# Errors
 <!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 A denial is data with a \`code\`, a \`status\` and a \`message\`, and is never thrown. On the wire it is
-\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. The host adds \`docs\`, a link to the description of the code (on this page, or in the guide that the host serves), and
+\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. The host adds \`docs\`, a link to the description of the code (\`ERRORS_PAGE\`, by default this page; each host has a short form of it at \`/errors\`), and
 \`requestId\`, by which [the request](requests.md) is found. A 404 or 409 of a write has no \`requestId\` in its body, because a replay under its idempotency
 key repeats the body to the byte; its header field \`X-Request-Id\` has it. Partner responses
 (\`errors: 'partner'\`) also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\` (a list of one, with \`error\`, \`code\` and

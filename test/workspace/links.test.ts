@@ -76,6 +76,7 @@ t.test('every link from a log or an error message to the docs leads somewhere', 
   t.ok(links.length > 1)
   for (const link of links) {
     const [page = '', anchor = ''] = link.split('#')
-    t.ok(anchorsOf(readFileSync(join('docs', page), 'utf8')).includes(anchor), link)
+    const text = readFileSync(join('docs', page), 'utf8')
+    t.ok(anchor === '' || anchorsOf(text).includes(anchor), link)
   }
 })

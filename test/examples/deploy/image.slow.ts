@@ -86,7 +86,7 @@ t.test('the host runs with a root folder that it cannot write, is healthy, and e
   t.teardown(() => host.kill('SIGKILL'))
   await serving(`http://127.0.0.1:${port}/healthz`, host)
   t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
-  t.equal((await fetch(`http://127.0.0.1:${port}/guide/`)).status, 200, 'with its guide')
+  t.equal((await fetch(`http://127.0.0.1:${port}/errors`)).status, 200, 'with its list of errors')
   t.match(await (await fetch(`http://127.0.0.1:${port}/helper`)).text(), '<title>', 'and its pages')
   const healthy = (port: string) => once(startInRoot(image, image.healthcheck, { PORT: port }), 'exit')
   t.same(await healthy(port), [0, null])

@@ -89,6 +89,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     clock,
     scopes: internals.allScopes,
     serviceName: 'Test',
+    errorsPage: 'https://errors.example',
     trustProxy: [],
     directUserKey: false,
     requireHttps: false,

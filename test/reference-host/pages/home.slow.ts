@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { guideResponses } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
@@ -11,8 +10,6 @@ const host = await startPageHost({ SERVICE_NAME: 'Acme Pay' })
 t.teardown(() => host.close())
 const browser = await startBrowser()
 t.teardown(() => browser.close())
-
-const isGuideBuilt = guideResponses().size > 0
 
 for (const colorScheme of ['light', 'dark'] as const) {
   await t.test(
@@ -29,14 +26,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const pages = page.getByRole('navigation', { name: 'Pages' })
       // The page asks for the state of the host once it is shown.
       await pages.getByRole('link', { name: 'Ready' }).waitFor()
-      t.same(await pages.getByRole('link').allInnerTexts(), [
-        'Acme Pay',
-        'Home',
-        'Console',
-        'API',
-        ...(isGuideBuilt ? ['Docs'] : []),
-        'Ready',
-      ])
+      t.same(await pages.getByRole('link').allInnerTexts(), ['Acme Pay', 'Home', 'Console', 'API', 'Ready'])
       t.equal(await pages.getByRole('link', { name: 'Home' }).getAttribute('aria-current'), 'page')
       const state = page.getByRole('region', { name: 'This host' })
       await state.getByText('Ready', { exact: true }).waitFor()
@@ -115,8 +105,7 @@ await t.test('links no page that is off, and is not there without any', async t 
   const { links } = (await (await fetch(some.url, { headers: { accept: 'application/json' } })).json()) as {
     links: object
   }
-  const guide = isGuideBuilt ? ['guide'] : []
-  t.same(Object.keys(links), ['helper', ...guide, 'openapi', 'jwks', 'health', 'readiness'])
+  t.same(Object.keys(links), ['helper', 'openapi', 'jwks', 'health', 'readiness'])
   await page.context().close()
   const none = await startTestHost({ HELPER_PAGE: 'off', DOCS_PAGE: 'off' })
   t.teardown(() => none.close())
@@ -135,7 +124,8 @@ await t.test('returns JSON to those who prefer it, and says that the response va
     links: {
       helper: at('/helper'),
       docs: at('/docs'),
-      ...(isGuideBuilt ? { guide: at('/guide') } : {}),
+      errors: at('/errors'),
+      llms: at('/llms.txt'),
       openapi: at('/openapi.json'),
       jwks: at('/.well-known/jwks.json'),
       health: at('/healthz'),

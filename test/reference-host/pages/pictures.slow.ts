@@ -1,4 +1,4 @@
-// Every state of the operator page, the API reference, the guide and `/` fits a phone and passes axe-core.
+// Every state of the operator page, the API reference, the errors page and `/` fits a phone and passes axe-core.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,6 @@ import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { testWallet } from '../../harness/browser-wallets.ts'
 import { programOf } from '../../harness/console-page.ts'
-import { runNode } from '../../harness/node.ts'
 import { freePort } from '../../harness/services.ts'
 import { bearer } from '../../harness/host.ts'
 import { moneyUser } from '../../harness/money.ts'
@@ -26,7 +25,6 @@ const env = {
 let behind = 20 * HOUR_MS
 const host = await startOperatedHost(env, { now: () => Date.now() - behind })
 const quiet = await startOperatedHost({ SERVICE_NAME: 'Acme Pay' })
-await runNode(['packages/reference-host/browser/guide-site/build.js'])
 const pages = await startPageHost({ SERVICE_NAME: 'Acme Pay Sandbox' })
 const { db, close } = openDatabaseOf(env)
 const browser = await startBrowser()
@@ -132,27 +130,9 @@ const docs: PageState = async colorScheme => {
   return page
 }
 
-/** A page of the guide. */
-const guidePage =
-  (path: string, go: (page: Page) => Promise<unknown> = async () => {}): PageState =>
-  async colorScheme => {
-    const { page } = await openPage(browser, `${pages.url}/guide${path}`, { colorScheme, viewport })
-    await page.getByRole('link', { name: 'Console' }).first().waitFor()
-    await go(page)
-    return page
-  }
-const guide: Readonly<Record<string, PageState>> = {
-  start: guidePage(''),
-  'tables-and-code': guidePage('/policies.html'),
-  diagrams: guidePage('/keys-and-sessions.html'),
-  errors: guidePage('/errors.html'),
-  search: guidePage('', async page => {
-    await page.getByLabel('Search the guide').fill('spend caps')
-    await page.locator('search li a').first().waitFor()
-  }),
-}
-
 const home: Readonly<Record<string, PageState>> = {
+  errors: async colorScheme =>
+    (await openPage(browser, `${pages.url}/errors`, { colorScheme, viewport })).page,
   'not-found': async colorScheme =>
     (await openPage(browser, `${pages.url}/helpr`, { colorScheme, viewport })).page,
   home: async colorScheme => (await openPage(browser, `${pages.url}/`, { colorScheme, viewport })).page,
@@ -160,5 +140,4 @@ const home: Readonly<Record<string, PageState>> = {
 
 await testStates(t, 'operator', operator, { count: 3 })
 await testStates(t, 'docs', { introduction: docs }, { count: 1, fullPage: false })
-await testStates(t, 'guide', guide, { count: 1 })
 await testStates(t, 'home', home, { count: 1 })

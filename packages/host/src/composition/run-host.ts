@@ -46,8 +46,6 @@ export interface HostOptions {
   readonly repeatChores?: boolean
   /** Documents for browsers, which are served before the operations. Default: none. */
   readonly pages?: Pages
-  /** The address of the page that explains each error code, under the code as anchor. Default: that of the repository. */
-  readonly errorsPage?: string
 }
 
 const OPTIONS: OptionTable<HostOptions> = {
@@ -56,7 +54,6 @@ const OPTIONS: OptionTable<HostOptions> = {
   clock: true,
   repeatChores: true,
   pages: true,
-  errorsPage: true,
 }
 
 /** A running host, with the services that it works with. */
@@ -152,12 +149,7 @@ export async function runHost<S extends HostServices>(
       aliasTable,
       table.flatMap(({ paths }) => paths),
     )
-    const { pages, errorsPage } = given
-    const app = createApp(
-      table,
-      { ...mountServices(services), ...(errorsPage === undefined ? {} : { errorsPage }) },
-      pages,
-    )
+    const app = createApp(table, mountServices(services), given.pages)
     const server = createServer(
       { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
       app.listener,
@@ -194,7 +186,7 @@ export async function runHost<S extends HostServices>(
 /** What the host's gate needs, of its services. */
 function mountServices(services: HostServices): Parameters<typeof createApp>[1] {
   const { config, observe, metrics, history, aliasUsage, requestLog, readiness } = services
-  const { serviceName, directUserKey, requireHttps, trustProxy } = config
+  const { serviceName, directUserKey, requireHttps, trustProxy, errorsPage } = config
   const {
     clock,
     guard,
@@ -227,6 +219,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     spendStorage: services.spendStorage,
     scopes: services.scopes,
     serviceName,
+    errorsPage,
     directUserKey,
     requireHttps,
     trustProxy,

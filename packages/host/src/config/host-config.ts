@@ -13,6 +13,8 @@ export interface HostConfig {
   readonly serviceName: string
   readonly environment: 'sandbox' | 'live'
   readonly publicUrl: string | undefined
+  /** The address of the page that explains each error code, under the code as anchor. */
+  readonly errorsPage: string
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
@@ -72,6 +74,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     serviceName: values.SERVICE_NAME ?? 'Gatewright Sandbox',
     environment,
     publicUrl: values.PUBLIC_URL,
+    errorsPage: values.ERRORS_PAGE,
     dataDir: values.DATA_DIR,
     keyPeppers: values.KEY_PEPPERS,
     signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,

@@ -1,3 +1,4 @@
+import { docsLink } from '@gatewright/kernel/internal'
 import {
   anyText,
   bytes32,
@@ -31,6 +32,12 @@ export const hostVariables = {
     origin,
     'none',
     'The origin that clients use, which is also the issuer and the audience of session tokens. Changing it ends all sessions',
+  ),
+  ERRORS_PAGE: variable(
+    urlOf('http', 'https'),
+    docsLink('errors.md'),
+    'docs/errors.md of the repository',
+    'The page that the member `docs` of an error leads to, with the code as anchor. The `/errors` of each host explains its codes, too',
   ),
   SERVICE_NAME: optional(
     serviceName,

@@ -24,11 +24,9 @@ export interface RenderServices {
   readonly serviceName: string
   /** The page for browsers whose address names no operation; undefined for other clients. Default: none. */
   readonly notFoundPage?: (accept: string | undefined) => HttpResponse | undefined
-  /** The address of the page that explains each error code, under the code as anchor. Default: that of the repository. */
-  readonly errorsPage?: string
+  /** The address of the page that explains each error code, under the code as anchor. */
+  readonly errorsPage: string
 }
-
-const ERRORS_PAGE = 'https://github.com/gatewright/gatewright/blob/main/docs/errors.md'
 
 /** Returns the error shape of an operation: partners get an envelope around errors. */
 function errorShape(surface: Operation['surface']): ErrorShape {
@@ -45,7 +43,7 @@ function shapeOfPath(path: string): ErrorShape {
  * header fields.
  */
 export function renderer(table: readonly Operation[], services: RenderServices): Render {
-  const { aliases, clock, serviceName, notFoundPage = () => undefined, errorsPage = ERRORS_PAGE } = services
+  const { aliases, clock, serviceName, notFoundPage = () => undefined, errorsPage } = services
   const served = operationsById(table)
   return (outcome, { facts, operation: id, requestId }) => {
     const page = isUnknownPath(id, facts, outcome) ? notFoundPage(facts.header('accept')) : undefined

@@ -9,7 +9,7 @@ export interface HostFacts {
   /** Scopes that a user key can have. */
   readonly scopes: readonly string[]
   /** Whether the host serves this page. */
-  readonly pages: { readonly helper: boolean; readonly docs: boolean; readonly guide: boolean }
+  readonly pages: { readonly helper: boolean; readonly docs: boolean }
   /** The version of the host and when its process started. In a sandbox only. */
   readonly process?: { readonly version: string; readonly startedAt: string }
 }

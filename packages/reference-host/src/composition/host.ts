@@ -1,10 +1,9 @@
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { fastestRecover } from '@gatewright/signature-verifier'
 import { type Product, type StartedHost, runHost } from '@gatewright/host'
-import { originOf, type HostOptions } from '@gatewright/host/internal'
+import type { HostOptions } from '@gatewright/host/internal'
 import type { Config } from '../config/config.ts'
 import type { OperatorListener } from '../operator/listener.ts'
-import { guideResponses } from '../pages/guide.ts'
 import { createPages } from '../pages/serve.ts'
 import { aliasTable } from '../product/aliases.ts'
 import { documentation } from '../product/documentation.ts'
@@ -26,7 +25,7 @@ export interface RunningHost extends Omit<StartedHost<Services>, 'services'> {
 }
 
 /** Options of `startHost`. */
-export interface StartOptions extends Omit<HostOptions, 'pages' | 'errorsPage'> {
+export interface StartOptions extends Omit<HostOptions, 'pages'> {
   /** Default: in a sandbox the built-in ones, on live none. Operations that need an absent provider are not served. */
   readonly providers?: Providers
 }
@@ -57,16 +56,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const { providers = {}, ...given } = options
   const recovery = await fastestRecover()
   const services = new ProductFactories({ providers, recovery })
-  const guide = guideResponses()
-  const host = await runHost(
-    config,
-    { ...product, services },
-    {
-      ...given,
-      pages: createPages(config, guide),
-      ...(guide.size > 0 ? { errorsPage: `${originOf(config)}/guide/errors.html` } : {}),
-    },
-  )
+  const host = await runHost(config, { ...product, services }, { ...given, pages: createPages(config) })
   let operator: OperatorListener | undefined
   const close = async (): Promise<void> => {
     await operator?.close()

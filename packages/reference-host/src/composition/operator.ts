@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { LEDGER_CHECK_MS, ledgerCheckProcess, ledgerChecks } from '../operator/ledger-check.ts'
 import { startOperatorListener, type OperatorListener } from '../operator/listener.ts'
-import { guideResponses } from '../pages/guide.ts'
 import { createPages } from '../pages/serve.ts'
 import { operatorPages } from '../pages/table.ts'
 import type { Services } from '../services/services.ts'
@@ -19,7 +18,7 @@ export async function startOperator(services: Services): Promise<OperatorListene
   return startOperatorListener(
     { port: operator.port, token: secrets.operatorToken },
     {
-      pages: createPages(config, guideResponses(), operatorPages, new Map()),
+      pages: createPages(config, operatorPages),
       clock,
       environment,
       serviceName,

@@ -1,3 +1,6 @@
+import { errorSections } from './errors.ts'
+import { escapeText } from './escape.ts'
+
 /** The facts about a host in its documents. Scripts of pages read them as JSON; none is secret. */
 export interface HostFacts {
   readonly environment: 'sandbox' | 'live'
@@ -7,7 +10,7 @@ export interface HostFacts {
   /** Scopes that a user key can have. */
   readonly scopes: readonly string[]
   /** Whether the host serves this page. */
-  readonly pages: { readonly helper: boolean; readonly docs: boolean; readonly guide: boolean }
+  readonly pages: { readonly helper: boolean; readonly docs: boolean }
   /** The version of the host and when its process started. In a sandbox only: nobody else needs them. */
   readonly process?: { readonly version: string; readonly startedAt: string }
 }
@@ -23,9 +26,6 @@ export interface PageAddress {
 const SANDBOX_BAR =
   '<aside class="sandbox-bar" aria-label="Sandbox"><strong>Sandbox</strong> Play money only.</aside>'
 
-const escapeText = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-
 /**
  * Makes the header of a page: the name of the service, links to the pages that the host serves, and its status, which a script fills
  * in. A page of another listener links to the origin of the host.
@@ -39,7 +39,6 @@ function navigation(
     [`${base}/`, 'Home', pages.helper || pages.docs],
     [`${base}/helper`, 'Console', pages.helper],
     [`${base}/docs`, 'API', pages.docs],
-    [`${base}/guide`, 'Docs', pages.guide],
     ['/operator', 'Operator', listener === 'operator'],
   ] as const
   const served = links
@@ -59,7 +58,7 @@ export function fillDocument(template: string, facts: HostFacts, page: PageAddre
     '{{origin}}': () => escapeText(facts.origin),
     '{{helper-page}}': () => (facts.pages.helper ? 'on' : 'off'),
     '{{docs-page}}': () => (facts.pages.docs ? 'on' : 'off'),
-    '{{guide-page}}': () => (facts.pages.guide ? 'on' : 'off'),
+    '{{errors}}': errorSections,
     '{{navigation}}': () => navigation(facts, page),
     '{{sandbox-bar}}': () => (facts.environment === 'sandbox' ? SANDBOX_BAR : ''),
     '{{host}}': () => JSON.stringify(facts).replaceAll('<', '\\u003c'),

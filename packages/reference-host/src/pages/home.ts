@@ -8,8 +8,7 @@ export function homeLinks({ serviceName, environment, origin, pages }: HostFacts
     environment,
     links: {
       ...(pages.helper ? { helper: at('/helper') } : {}),
-      ...(pages.docs ? { docs: at('/docs') } : {}),
-      ...(pages.guide ? { guide: at('/guide') } : {}),
+      ...(pages.docs ? { docs: at('/docs'), errors: at('/errors'), llms: at('/llms.txt') } : {}),
       openapi: at('/openapi.json'),
       jwks: at('/.well-known/jwks.json'),
       health: at('/healthz'),

@@ -5,8 +5,8 @@ import { userScopes } from '../product/scopes.ts'
 import { readBuilt, readManifest } from './bundle.ts'
 import { fillDocument, type HostFacts } from './document.ts'
 import { HOST_VERSION } from '../product/version.ts'
-import type { Guide } from './guide.ts'
 import { pageHeaders } from './headers.ts'
+import { llmsText } from './llms.ts'
 import { namesHtml, prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
 
@@ -20,24 +20,18 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads the built pages that a listener of a host serves. Documents are filled in once; assets are read at their first request. The
- * pages link to `guide`; a listener that does not serve its files passes an empty `files`.
+ * Reads the built pages that a listener of a host serves. Documents are filled in once; assets are read at their first request.
  */
-export function createPages(
-  config: Config,
-  guide: Guide,
-  table: readonly Page[] = allPages,
-  files: Guide = guide,
-): Pages {
+export function createPages(config: Config, table: readonly Page[] = allPages): Pages {
   const served = table.filter(page => page.served(config))
   const manifest = served.length === 0 ? { pages: {} } : readManifest()
   const responses = new Map<string, HttpResponse>()
   let notFound: HttpResponse | undefined
+  const facts = factsOf(config)
   for (const page of served) {
     const built = manifest.pages[page.name]
     if (!built) throw new Error(`the page ${page.name} is not built: run npm run build`)
     const security = pageHeaders(page)
-    const facts = factsOf(config, guide)
     const filled = fillDocument(readBuilt(built.document).toString(), facts, page)
     const document = documentResponse(filled, security)
     if (page.path === undefined) notFound = document
@@ -45,10 +39,11 @@ export function createPages(
     for (const [name, digest] of Object.entries(built.assets))
       responses.set(`/assets/${name}`, assetResponse(name, digest, security))
   }
+  if (table === allPages && config.docsPage)
+    responses.set('/llms.txt', documentResponse(llmsText(facts), pageHeaders({}), 'text/plain'))
   return {
     respond(method, path, headers) {
-      const file = files.get(path)
-      const response = file ? () => file(headers['if-none-match']) : responses.get(path)
+      const response = responses.get(path)
       if (!response) return undefined
       if (method === 'GET' || method === 'HEAD') return response(headers)
       return { status: 405, headers: [['Allow', 'GET, HEAD']], body: undefined }
@@ -60,19 +55,23 @@ export function createPages(
   }
 }
 
-function factsOf(config: Config, guide: Guide): HostFacts {
+function factsOf(config: Config): HostFacts {
   const { environment, serviceName } = config
-  const pages = { helper: config.helperPage, docs: config.docsPage, guide: guide.size > 0 }
+  const pages = { helper: config.helperPage, docs: config.docsPage }
   const facts = { environment, serviceName, origin: originOf(config), scopes: userScopes.names, pages }
   if (environment === 'live') return facts
   const startedAt = new Date(Date.now() - process.uptime() * 1000).toISOString()
   return { ...facts, process: { version: HOST_VERSION, startedAt } }
 }
 
-function documentResponse(body: string, security: PageResponse['headers']): HttpResponse {
+function documentResponse(
+  body: string,
+  security: PageResponse['headers'],
+  mediaType: 'text/html' | 'text/plain' = 'text/html',
+): HttpResponse {
   const headers: PageResponse['headers'] = [
     ...security,
-    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Content-Type', `${mediaType}; charset=utf-8`],
     ['Cache-Control', 'no-store'],
   ]
   return () => ({ status: 200, headers, body })

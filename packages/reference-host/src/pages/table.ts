@@ -36,6 +36,11 @@ export const pages: readonly Page[] = [
     path: undefined,
     served: ({ helperPage, docsPage }) => helperPage || docsPage,
   },
+  {
+    name: 'errors',
+    path: '/errors',
+    served: ({ docsPage }) => docsPage,
+  },
   { name: 'helper', path: '/helper', served: ({ helperPage }) => helperPage },
   {
     name: 'docs',
