@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parsePolicy } from '@gatewright/scope-guard'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
 import { resolved } from '../../harness/openapi.ts'
-import { clientSources } from '../../workspace/client-source.ts'
 
 interface Described {
   readonly operationId: string
@@ -84,9 +82,4 @@ t.test('has entity tags of its own, and is served for no other reader', async t 
     status: 400,
     body: { error: 'invalid_request', field: 'for', message: 'for must be sdk.' },
   })
-})
-
-t.test('the sources of the client are what npm run docs:update makes of it', async t => {
-  for (const [path, source] of Object.entries(await clientSources(body)))
-    t.equal(readFileSync(path, 'utf8'), source, path)
 })

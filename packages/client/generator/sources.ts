@@ -1,6 +1,3 @@
-import { spawnSync } from 'node:child_process'
-import { allCodes } from './errors.ts'
-
 /** The part of the description for generators of clients (`/openapi.json?for=sdk`) that the client is made from. */
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
@@ -47,23 +44,19 @@ interface Schema {
   readonly description?: string
 }
 
-const FOLDER = 'packages/client/src/generated'
-
-/** The files of `@gatewright/client` that are made from the description of a host and from the code lists, by their paths. */
-export async function clientSources(document: object): Promise<Readonly<Record<string, string>>> {
+/** Makes the sources of `@gatewright/client` from a description of a host and from its codes with their statuses, by file name. */
+export function clientSources(
+  document: object,
+  codes: Readonly<Record<string, number>>,
+): Readonly<Record<string, string>> {
   const description = document as Description
-  const files = {
+  return {
     'schemas.ts': schemasFile(description),
     'user.ts': operationsFile(description, 'user'),
     'partner.ts': operationsFile(description, 'partner'),
-    'codes.ts': await codesFile(),
+    'codes.ts': codesFile(codes),
   }
-  return Object.fromEntries(
-    Object.entries(files).map(([name, text]) => [`${FOLDER}/${name}`, formatted(NOTICE + text)]),
-  )
 }
-
-const NOTICE = '// Written by `npm run docs:update` from `/openapi.json?for=sdk` of the reference host.\n'
 
 /** One name for each operation and surface: `payments_create` is `paymentsCreate` of the user surface. */
 function operationsFile(description: Description, surface: 'user' | 'partner'): string {
@@ -219,15 +212,7 @@ function resolved({ components }: Description, schema: Schema): Schema {
   return found
 }
 
-async function codesFile(): Promise<string> {
-  const codes = [...(await allCodes())].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const rows = codes.map(([code, { status }]) => `${code}: ${status},`)
+function codesFile(codes: Readonly<Record<string, number>>): string {
+  const rows = Object.entries(codes).map(([code, status]) => `${code}: ${status},`)
   return `/** The codes of errors, with their statuses. */\nexport const statuses = {\n${rows.join('\n')}\n} as const\n`
-}
-
-function formatted(text: string): string {
-  const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--stdin-file-path=client.ts']
-  const { status, stdout, stderr } = spawnSync(process.execPath, biome, { input: text, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`biome format: ${stderr}`)
-  return stdout
 }
