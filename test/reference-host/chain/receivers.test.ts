@@ -88,6 +88,14 @@ const REFUSED: Record<string, [given: unknown, problem: string]> = {
     [{ ...USDC, depositAddresses: [a('3'), WRONG_CASE] }],
     '[0].depositAddresses[1] has a wrong checksum (EIP-55)',
   ],
+  'a receiver from which nobody can spend': [
+    [{ ...USDC, receiver: `0x${'0'.repeat(36)}dEaD` }],
+    '[0].receiver must not be a burn address or a contract of the network',
+  ],
+  'a deposit address from which nobody can spend': [
+    [{ ...USDC, depositAddresses: [`0x${'0'.repeat(39)}1`] }],
+    '[0].depositAddresses[0] must not be a burn address or a contract of the network',
+  ],
   'an asset twice on a chain': [
     [USDC, { ...USDC, asset: 'usdc', token: a('5') }],
     '[1].asset repeats [0].asset on chain 1',

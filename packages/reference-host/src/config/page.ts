@@ -36,7 +36,7 @@ From an \`xpub\` the host derives an address for each payment that needs one. Th
 \`0/index\`) or 4 (\`m/44'/60'/account'/0\`). [subscriptions.md](subscriptions.md#deposit-addresses) explains the consequences.
 
 An example: \`[{"chainId":8453,"asset":"USDC","token":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","decimals":6,"receiver":"0x..."}]\`. Addresses in mixed case must have
-their checksum (EIP-55). The endpoints in \`RPC_URLS\` must take JSON-RPC batches of 3. A load balancer in front of several nodes should send a batch to one node: a node that
+their checksum (EIP-55); burn addresses and precompiles are refused where money is received. The endpoints in \`RPC_URLS\` must take JSON-RPC batches of 3. A load balancer in front of several nodes should send a batch to one node: a node that
 lags behind finds no payments in blocks it does not have.
 
 \`PRODUCT_FILE\` has three members:

@@ -1,6 +1,7 @@
-import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
 import type { Parser } from '@gatewright/host/internal'
+import { isEthereumAddress, readAddress } from '../chain/addresses.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
+import { isUnspendable } from '../chain/unspendable.ts'
 import { readXpub } from '../chain/xpub.ts'
 
 /** An error text that follows the name of a field; undefined for a valid value. */
@@ -14,7 +15,7 @@ const FIELDS: Readonly<Record<keyof PayinReceiver, (value: unknown) => Problem>>
       : ' must be 1 to 16 letters, digits, dots, hyphens or underscores',
   token: address,
   decimals: integer(2, 36),
-  receiver: address,
+  receiver: receivingAddress,
   depositAddresses: addresses,
   xpub: value => {
     const read = value === undefined ? undefined : readXpub(value)
@@ -67,16 +68,21 @@ function integer(least: number, most: number): (value: unknown) => Problem {
 function address(value: unknown): Problem {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value) || /^0x0{40}$/.test(value))
     return ' must be an address: 0x and 40 hex digits, not all zero'
-  // An address in lower or upper case only has no checksum.
-  return isChecksumAddress(value) || /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(value)
-    ? undefined
-    : ' has a wrong checksum (EIP-55)'
+  return isEthereumAddress(value) ? undefined : ' has a wrong checksum (EIP-55)'
+}
+
+/** An address that receives money: the host's operator must be able to spend from it. */
+function receivingAddress(value: unknown): Problem {
+  const problem = address(value)
+  if (problem !== undefined) return problem
+  const read = readAddress({ id: '', chainId: 1 }, String(value))
+  return read && isUnspendable(read) ? ' must not be a burn address or a contract of the network' : undefined
 }
 
 function addresses(value: unknown): Problem {
   if (!Array.isArray(value)) return ' must be an array of addresses'
   for (const [at, each] of value.entries()) {
-    const problem = address(each)
+    const problem = receivingAddress(each)
     if (problem !== undefined) return `[${at}]${problem}`
   }
   return undefined

@@ -210,12 +210,76 @@ t.test('checks the destination', async t => {
   }
 })
 
-t.test('takes an address of a network whose syntax it does not know', async t => {
-  const assets = [{ ticker: 'sol', networks: [{ id: 'solana', label: 'Solana', chainId: null }] }] as never
-  const sent = { currency: 'sol', network: 'solana', address: 'anything', extraId: null }
-  t.match(internals.checkDestination(assets, sent), { ok: true })
+t.test('takes an address of a network whose rule it does not know', async t => {
+  const assets = [
+    { ticker: 'ada', networks: [{ id: 'cardano', label: 'Cardano', chainId: null, tokenContract: null }] },
+  ] as never
+  const sent = { currency: 'ada', network: 'cardano', address: 'anything', extraId: null }
+  const check = (destination: typeof sent): unknown =>
+    internals.checkDestination({ assets, receivers: [] }, destination)
+  t.match(check(sent), { ok: true })
   for (const wrong of [{ currency: 'usdc' }, { network: 'base' }])
-    t.match(internals.checkDestination(assets, { ...sent, ...wrong }), { ok: false })
+    t.match(check({ ...sent, ...wrong }), { ok: false })
+})
+
+t.test(
+  'sends nothing to an address with a wrong checksum, from which nobody can spend, or of a token',
+  async t => {
+    const accountId = await addAccount(10_000)
+    const receivers = [...own.receivers, { receiver: `0x${'a'.repeat(40)}`, token: `0x${'9'.repeat(40)}` }]
+    const operations = internals.withdrawalOperations({ ...own, receivers } as never)
+    const of = (surface: string): Operation =>
+      operations.find(each => each.id === 'withdrawals.create' && each.surface === surface) as Operation
+    const [usdcBase, usdcEthereum] = [
+      '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+    ]
+    const [base, bitcoin] = [
+      { currency: 'usdc', network: 'base' },
+      { currency: 'btc', network: 'bitcoin' },
+    ]
+    const xrp = { currency: 'xrp', network: 'ripple' }
+    const refused = [
+      [bitcoin, 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdz', 'must be an address of Bitcoin'],
+      [bitcoin, '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN3', 'must be an address of Bitcoin'],
+      [xrp, 'rPT1Sjq2YGrBMTttX4GZHjKu9dyfzbpAYf', 'must be an address of Ripple'],
+      [xrp, 'rrrrrrrrrrrrrrrrrrrrrhoLvTp', 'must not be a burn address'],
+      [base, `0x${'0'.repeat(36)}dEaD`, 'must not be a burn address'],
+      [base, `0x${'0'.repeat(39)}1`, 'must not be a burn address'],
+      [base, usdcBase, 'must not be the contract of a token'],
+      [base, usdcEthereum, 'must not be the contract of a token'],
+      [base, `0x${'9'.repeat(40)}`, 'must not be the contract of a token'],
+    ] as const
+    for (const [asset, address, problem] of refused) {
+      for (const surface of ['user', 'partner']) {
+        const made = await run(of(surface), accountId, { body: withdrawalBody(100, { ...asset, address }) })
+        t.match(made, { code: 'invalid_request', status: 400, field: 'destination.address' }, address)
+        t.match(made, { message: new RegExp(`^destination.address ${problem}`) }, address)
+      }
+    }
+    const old = { amountCents: 100, chainId: 8453, tokenAddress: usdcBase, recipientAddress: usdcBase }
+    t.match(
+      await run(of('partner'), accountId, { body: old }),
+      { field: 'destination.address' },
+      'the old form',
+    )
+    const upper = 'BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ'
+    const { data } = await run(of('user'), accountId, {
+      body: withdrawalBody(100, { ...bitcoin, address: upper }),
+    })
+    t.match(data, { withdrawal: { destination: { address: upper.toLowerCase() } } }, 'upper-case bech32')
+  },
+)
+
+t.test('refuses the issuer of a token that a catalogue names with more than its address', async t => {
+  const issuer = 'GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN'
+  const stellar = { id: 'stellar', label: 'Stellar', chainId: null, supportsExtraId: true }
+  for (const tokenContract of [issuer, `USDC:${issuer}`, `USDC-${issuer}`, null]) {
+    const assets = [{ ticker: 'usdc', networks: [{ ...stellar, tokenContract }] }] as never
+    const sent = { currency: 'usdc', network: 'stellar', address: issuer, extraId: null }
+    const checked = internals.checkDestination({ assets, receivers: [] }, sent)
+    t.equal(checked.ok, tokenContract === null, String(tokenContract))
+  }
 })
 
 t.test('sends nothing to an address at which this host receives money', async t => {

@@ -4,6 +4,7 @@ import { defer } from '@gatewright/kernel/internal/sql'
 import { type Money, events } from '@gatewright/host'
 import type { EventOutcome } from '@gatewright/host/internal'
 import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
+import { canonicalAddress } from '../../chain/addresses.ts'
 import { anyDeposit, depositTable, type Deposit } from './deposit.ts'
 import { addObject } from '../../product/provider-objects.ts'
 import { keepConflict } from './payment-conflict.ts'
@@ -66,7 +67,7 @@ export function depositRecords(services: DepositServices): DepositRecords {
     payments: readPayments,
     async create(tx, deposit, now) {
       const { id, accountId } = deposit
-      const depositAddress = canonical(deposit.depositAddress)
+      const depositAddress = canonicalAddress(deposit.depositAddress)
       const stored = await depositTable.insert(tx, {
         ...deposit,
         depositAddress,
@@ -119,9 +120,4 @@ export function depositRecords(services: DepositServices): DepositRecords {
       return outcome
     },
   }
-}
-
-/** Returns an Ethereum address in lower case, so that it is found in any case. Other addresses are unchanged. */
-export function canonical(address: string): string {
-  return /^0x[0-9a-fA-F]{40}$/.test(address) ? address.toLowerCase() : address
 }

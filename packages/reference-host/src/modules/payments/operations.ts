@@ -1,6 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
@@ -18,6 +17,7 @@ import {
 } from '@gatewright/host/internal'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'
 import { textOrNull } from '@gatewright/host/internal'
+import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
@@ -170,9 +170,7 @@ async function findReceiver(
   walletAddress: string,
 ): Promise<Verdict<string, HostDenial>> {
   const denied = (message: string): HostDenial => deny('invalid_request', message, { field: 'to' })
-  // An address in lower or upper case only has no checksum.
-  if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
-    return denied('to.walletAddress has a wrong checksum (EIP-55)')
+  if (!isEthereumAddress(walletAddress)) return denied('to.walletAddress has a wrong checksum (EIP-55)')
   const users = await usersOfWallet(tx, walletAddress.toLowerCase())
   if (users.some(user => user.accountId === accountId)) return denied('to.walletAddress is your own')
   const receiver = users.find(user => !user.isContract)

@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { nameText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host/internal'
+import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 
 /**
@@ -27,11 +28,13 @@ export const partnerUserFields = {
 
 type Fields = Static<Type.TObject<typeof partnerUserFields>>
 
-/** Reads which user a body names. Denial: `invalid_request` without a user id. */
+/** Reads which user a body names. Denials: `invalid_request` without a user id, and for a wallet with a wrong checksum. */
 export function readPartnerUser(
   body: Fields,
 ): Verdict<{ externalId: string; walletAddress: string | undefined }, HostDenial> {
   const { userId, walletAddress } = body
   if (userId === undefined) return deny('invalid_request', 'userId is required', { field: 'userId' })
+  if (typeof walletAddress === 'string' && !isEthereumAddress(walletAddress))
+    return deny('invalid_request', 'walletAddress has a wrong checksum (EIP-55)', { field: 'walletAddress' })
   return allow({ externalId: userId, walletAddress: walletAddress?.toLowerCase() })
 }

@@ -1,6 +1,7 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { CommandError, UsageError } from '@gatewright/host/internal'
+import { isEthereumAddress } from '../../chain/addresses.ts'
 
 /** What an ACCOUNT of a command may be. */
 export const ACCOUNT_HELP = 'ACCOUNT is an account, user or partner id, or the address of a wallet'
@@ -12,8 +13,10 @@ export function accountOfUser(userId: string): string {
 
 /** Reads the address of a wallet. Throws a `UsageError`. */
 export function walletArgument(name: string, text: string): string {
-  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase()
-  throw new UsageError(`${name} must be 0x and 40 hex digits, got ${JSON.stringify(text)}`)
+  if (isEthereumAddress(text)) return text.toLowerCase()
+  throw new UsageError(
+    `${name} must be 0x and 40 hex digits, with a valid checksum if in mixed case, got ${JSON.stringify(text)}`,
+  )
 }
 
 /** Returns the accounts that signed in with a wallet: one, or several if contracts of other chains have the same address. */

@@ -6,6 +6,7 @@ import * as Type from 'typebox/type'
 import { component, idText, instant, nameText, text } from '@gatewright/host/schemas'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import type { WebTokens } from '@gatewright/host/internal'
+import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 import { LATER, WALLET } from '../examples.ts'
 import { type ChallengeCodec, LOGIN_DIGEST } from './challenge.ts'
@@ -75,10 +76,7 @@ const common = { surface: 'public', method: 'POST', credential: 'none', topLevel
 
 /** Returns an address with its checksum; undefined if the text is not an address, or has a wrong checksum in mixed case. */
 function readAddress(text: string): string | undefined {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined
-  const [digits, address] = [text.slice(2), toChecksumAddress(text)]
-  const caseless = [digits.toLowerCase(), digits.toUpperCase()].includes(digits)
-  return caseless || text === address ? address : undefined
+  return isEthereumAddress(text) ? toChecksumAddress(text) : undefined
 }
 
 /** The denial for every cause, the same as that of the signature verifier. */

@@ -30,7 +30,7 @@ export function createWithdrawal(
   services: CreateWithdrawalServices,
   provider: WithdrawalProvider,
 ): Operation {
-  const { withdrawals, db, clock } = services
+  const { withdrawals, db, clock, receivers } = services
   return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalResponse)['partner'], PreparedWithdrawal>({
     id: 'withdrawals.create',
     title: 'Withdraw money',
@@ -62,7 +62,7 @@ export function createWithdrawal(
         )
         if (polled) return allow({ existing: polled.id })
       }
-      return priced(provider, body, wanted.value)
+      return priced({ provider, receivers }, body, wanted.value)
     },
     async write({ caller, body: { amountCents } }, context) {
       const { tx, effectId, prepared, permits, spendsNothing } = context

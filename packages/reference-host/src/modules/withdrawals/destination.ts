@@ -1,13 +1,14 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
 import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host/internal'
+import { canonicalAddress, readAddress } from '../../chain/addresses.ts'
+import type { PayinReceiver } from '../../chain/receivers.ts'
+import { isUnspendable } from '../../chain/unspendable.ts'
 import { deny } from '../../product/denials.ts'
 import type { Asset } from '../../providers/catalogue.ts'
 import type { Destination } from '../../providers/withdrawals/port.ts'
 import { assetMembers, findAsset, type AssetOnNetwork } from '../assets.ts'
-import { canonical } from '../deposits/records.ts'
 
 const ExtraId = Type.Union([idText(64), Type.Null()], { description: 'A memo or tag beside the address' })
 
@@ -29,12 +30,6 @@ export interface OldDestination {
   readonly chainId: string | number
 }
 
-/** The syntax of addresses on networks without an EIP-155 chain id. On other such networks only the length is checked. */
-const ADDRESSES: Readonly<Record<string, RegExp>> = {
-  bitcoin: /^(?:bc1[02-9ac-hj-np-z]{8,87}|[13][1-9A-HJ-NP-Za-km-z]{25,34})$/,
-  ripple: /^r[1-9A-HJ-NP-Za-km-z]{24,34}$/,
-}
-
 const badField = (name: string, message: string): HostDenial =>
   deny('invalid_request', `destination.${name} ${message}`, { field: `destination.${name}` })
 
@@ -46,7 +41,7 @@ export function readDestination({
   extraId = null,
 }: DestinationRequest): Destination {
   const asset = { currency: currency.toLowerCase(), network: network.toLowerCase() }
-  return { ...asset, address: canonical(address), extraId }
+  return { ...asset, address: canonicalAddress(address), extraId }
 }
 
 /** Converts the old form to the current one. Denial: `invalid_request` for a token that is not in the catalogue. */
@@ -68,27 +63,52 @@ export function fromOldForm(
   return allow(readDestination({ currency: ticker, network: network.id, address: recipientAddress }))
 }
 
-/** Finds the asset of a destination, and checks the syntax of its address. Denials: `invalid_request` with the member. */
+/** What a destination is checked against. */
+interface DestinationRules {
+  readonly assets: readonly Asset[]
+  /** The configured receivers: nothing may be sent to the contracts of their tokens. */
+  readonly receivers: readonly Pick<PayinReceiver, 'token'>[]
+}
+
+/**
+ * Finds the asset of a destination, and checks its address by the rule of the network. `given` is the address as it was sent: its case
+ * can contain a checksum. Denials: `invalid_request` with the member, also for an address from which nobody can spend.
+ */
 export function checkDestination(
-  assets: readonly Asset[],
+  { assets, receivers }: DestinationRules,
   { currency, network: on, address, extraId }: Destination,
   given: string = address,
 ): Verdict<AssetOnNetwork, HostDenial> {
   const asset = findAsset(assets, ({ ticker, network }) => ticker === currency && network.id === on)
   if (!asset) return unknownAsset(assets, currency)
   const { network } = asset
-  if (network.chainId === null) {
-    if (ADDRESSES[network.id]?.test(address) === false)
-      return badField('address', `must be an address of ${network.label}`)
-  } else if (!isEthereumAddress(given)) {
-    return badField(
-      'address',
-      'must be 0x and 40 hex digits, not all zero, with a valid checksum if in mixed case',
-    )
-  }
+  const read = readAddress(network, given)
+  if (!read) return badField('address', addressProblem(network))
+  if (isUnspendable(read))
+    return badField('address', 'must not be a burn address or a contract of the network')
+  const tokens = [...receivers.map(({ token }) => token), ...tokenContracts(assets)]
+  if (tokens.includes(read.text)) return badField('address', 'must not be the contract of a token')
   if (extraId !== null && !network.supportsExtraId)
     return badField('extraId', `must be left out: ${network.label} has none`)
   return allow(asset)
+}
+
+function addressProblem({ chainId, label }: AssetOnNetwork['network']): string {
+  return chainId === null
+    ? `must be an address of ${label}, with its checksum where addresses have one`
+    : 'must be 0x and 40 hex digits, with a valid checksum if in mixed case'
+}
+
+/**
+ * Returns the contracts of all tokens, on any chain: a contract of one chain has no key on another. On some networks a token is named by
+ * its contract or issuer and more, such as `USDC:GA5Z...`.
+ */
+function tokenContracts(assets: readonly Asset[]): readonly string[] {
+  return assets
+    .flatMap(({ networks }) =>
+      networks.flatMap(({ tokenContract }) => tokenContract?.split(/[^0-9A-Za-z]+/) ?? []),
+    )
+    .map(canonicalAddress)
 }
 
 /** How many names of currencies or networks a message lists. */
@@ -103,12 +123,6 @@ function unknownAsset(assets: readonly Asset[], currency: string): HostDenial {
   return networks
     ? badField('network', `must be a network of ${currency}: ${listed}${more}`)
     : badField('currency', `must be one of ${listed}${more}`)
-}
-
-/** Whether a text is an Ethereum address. In mixed case its checksum (EIP-55) must be valid. */
-function isEthereumAddress(text: string): boolean {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(text) || /^0x0{40}$/.test(text)) return false
-  return /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(text) || isChecksumAddress(text)
 }
 
 /** The denial of an address at which this host itself receives money: a withdrawal to it would come back as a deposit. */

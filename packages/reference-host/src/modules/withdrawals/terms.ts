@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host/internal'
+import type { PayinReceiver } from '../../chain/receivers.ts'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { noSignal, quoted } from '../assets.ts'
@@ -73,12 +74,15 @@ export async function readTerms(
 
 /** Checks the destination and quotes the fee. */
 export async function priced(
-  provider: WithdrawalProvider,
+  {
+    provider,
+    receivers,
+  }: { readonly provider: WithdrawalProvider; readonly receivers: readonly PayinReceiver[] },
   body: PartnerRequest,
   { amountCents, destination }: Terms,
 ): Promise<Verdict<PreparedWithdrawal, HostDenial>> {
   const given = body.destination?.address ?? body.recipientAddress
-  const checked = checkDestination(await provider.assets(noSignal), destination, given)
+  const checked = checkDestination({ assets: await provider.assets(noSignal), receivers }, destination, given)
   if (!checked.ok) return checked
   const { currency, network } = destination
   const quote = await quoted(provider, { currency, network, amountCents }, 'destination.currency')

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { bech32 } from '@scure/base'
 import { isRejection } from '../reply.ts'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxOptions } from '../sandbox.ts'
 import { sandboxAssets, sandboxQuote } from '../sandbox-prices.ts'
@@ -26,9 +27,13 @@ export function sandboxDeposits({ db, clock }: Pick<SandboxOptions, 'db' | 'cloc
   }
 }
 
+/** The account of all deposits of XRP: a valid address whose key nobody has. */
+const XRP_ACCOUNT = 'rGtDsf4c23by6wmJH1iSMwYqYufcFsSXr6'
+
 /** Derives an address from the id, so that the same deposit always has the same address. */
 function addressOf(id: string, currency: string, network: string) {
-  const digest = createHash('sha256').update(id).digest('hex')
+  const bytes = createHash('sha256').update(id).digest()
+  const digest = bytes.toString('hex')
   const chainId = sandboxAssets
     .find(({ ticker }) => ticker === currency)
     ?.networks.find(each => each.id === network)?.chainId
@@ -36,8 +41,8 @@ function addressOf(id: string, currency: string, network: string) {
   if (network === 'ripple') {
     // All deposits have the same address, as at exchanges; the tag distinguishes them.
     const extraId = String(Number.parseInt(digest.slice(0, 8), 16))
-    return { depositAddress: 'rSandboxSandboxSandboxSandbox1234', extraId, chainId: null }
+    return { depositAddress: XRP_ACCOUNT, extraId, chainId: null }
   }
-  const bech32 = digest.slice(0, 38).replaceAll(/[1b]/g, 'q')
-  return { depositAddress: `bc1q${bech32}`, extraId: null, chainId: null }
+  const depositAddress = bech32.encode('bc', [0, ...bech32.toWords(bytes.subarray(0, 20))])
+  return { depositAddress, extraId: null, chainId: null }
 }
