@@ -42,6 +42,27 @@ t.test('sends a call immediately while none is in flight', async t => {
   }
 })
 
+t.test('sends the calls after a stall one by one, also if one of them throws', async t => {
+  const send = batch<string, string>(
+    1,
+    {
+      sendSingle: call => {
+        if (call === 'b') throw new Error('no connection')
+        return call === 'a' ? new Promise<never>(() => {}) : Promise.resolve(call)
+      },
+      sendBatch: async calls => calls,
+    },
+    { maxInFlight: 1, stalledMs: 1 },
+  )
+  void send('a')
+  // The timer of a stall does not keep the process running.
+  const running = setInterval(() => {}, 1000)
+  const [second, third] = await Promise.allSettled([send('b'), send('c')])
+  clearInterval(running)
+  t.match(second, { status: 'rejected', reason: { message: 'no connection' } })
+  t.match(third, { status: 'fulfilled', value: 'c' })
+})
+
 t.test('does not count a command that was never sent', async t => {
   let broken = true
   const sent: string[] = []

@@ -1,3 +1,6 @@
+import { nextTurn, onTaskEnd } from '#platform'
+import { setBackgroundTimer } from './background-timer.ts'
+
 /** One call that waits to be sent. */
 interface WaitingCall<Call, Reply> {
   readonly call: Call
@@ -18,7 +21,7 @@ interface Commands<Call, Reply> {
  * calls are in flight:
  *
  * - A call that is made while no command is in flight is sent immediately, unless the last batch was shared.
- * - Calls made in one task of the event loop are sent when the task ends. A single one waits until `setImmediate` while
+ * - Calls made in one task of the event loop are sent when the task ends. A single one waits until the next turn while
  *   another command is in flight, so that calls made in the same turn share one round trip.
  * - At most `maxInFlight` commands are in flight. If none of them ends for `stalledMs` (up to twice that), the waiting
  *   calls are sent one by one.
@@ -37,20 +40,22 @@ export function batch<Call, Reply>(
   let lastBatchWasShared = false
   let scheduled = false
   let waiting: WaitingCall<Call, Reply>[] = []
+  // Asynchronous, so that a call which throws does not keep the following ones from being sent.
+  const sendAlone = async (call: Call): Promise<Reply> => commands.sendSingle(call)
   const stallDetector = detectStalls(stalledMs, () => {
     const stalled = waiting
     waiting = []
-    for (const { call, resolve } of stalled) resolve(commands.sendSingle(call))
+    for (const { call, resolve } of stalled) resolve(sendAlone(call))
   })
   const schedule = (): void => {
     if (scheduled || waiting.length === 0) return
     if (inFlight >= maxInFlight) return stallDetector.watch()
+    onTaskEnd(flushSoon)
     scheduled = true
-    process.nextTick(onTaskEnd)
   }
-  const onTaskEnd = (): void => {
-    if (waiting.length === 1 && inFlight > 0) setImmediate(flush)
-    else flush()
+  const flushSoon = (): void => {
+    const mayWait = waiting.length === 1 && inFlight > 0
+    if (!mayWait || !nextTurn(flush)) flush()
   }
   const onCommandEnd = (): void => {
     inFlight--
@@ -108,13 +113,13 @@ function detectStalls(stalledMs: number, onStall: () => void): { watch(): void; 
   let watching = false
   const watch = (): void => {
     if (watching) return
+    const endedBefore = endedCommands
+    setBackgroundTimer(() => {
+      watching = false
+      if (endedCommands === endedBefore) onStall()
+      else watch()
+    }, stalledMs)
     watching = true
-    setTimeout(check, stalledMs, endedCommands).unref()
-  }
-  const check = (endedBefore: number): void => {
-    watching = false
-    if (endedCommands === endedBefore) onStall()
-    else watch()
   }
   return {
     watch,

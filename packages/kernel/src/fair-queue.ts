@@ -78,17 +78,16 @@ export function runQueued<S, T>(
 
 /**
  * Whether this turn of the event loop has time left. The time starts with the first job of a turn. Always true on
- * runtimes without `setImmediate`, where turns cannot be distinguished.
+ * runtimes without a next turn, where turns cannot be distinguished.
  */
 function hasTimeLeft(queue: FairQueue): boolean {
-  if (!nextTurn || queue.bounds.turnMs === Infinity) return true
+  if (queue.bounds.turnMs === Infinity) return true
   if (queue.inTurn) return performance.now() - queue.turnStarted < queue.bounds.turnMs
-  queue.inTurn = true
-  queue.turnStarted = performance.now()
-  nextTurn(() => {
+  queue.inTurn = nextTurn(() => {
     queue.inTurn = false
     startWaiting(queue)
   })
+  queue.turnStarted = performance.now()
   return true
 }
 

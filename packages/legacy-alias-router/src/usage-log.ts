@@ -1,5 +1,11 @@
 import { keyDigest } from '@gatewright/kernel'
-import { checkOptions, systemClock, type Clock, type EpochMs } from '@gatewright/kernel/internal'
+import {
+  checkOptions,
+  setBackgroundTimer,
+  systemClock,
+  type Clock,
+  type EpochMs,
+} from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
 /** Options of `createUsageLog`. */
@@ -90,9 +96,9 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   }
 
   const nextBatch = (): AliasUsageBatch => {
+    writer ??= crypto.randomUUID()
     const batchEntries = [...unsent].slice(0, BATCH_ROWS)
     for (const [key] of batchEntries) unsent.delete(key)
-    writer ??= crypto.randomUUID()
     return { writer, sequence: ++sequence, rows: batchEntries.map(([, row]) => row) }
   }
 
@@ -118,9 +124,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   }
 
   function startTimer(): void {
-    if (timer !== undefined) return
-    timer = setTimeout(() => flush().catch(onFailure), flushMs)
-    timer.unref?.()
+    timer ??= setBackgroundTimer(() => void flush().catch(onFailure), flushMs)
   }
 
   return {

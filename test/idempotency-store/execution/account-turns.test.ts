@@ -210,3 +210,41 @@ t.test('refuses a limit outside its bounds', async t => {
     })
   }
 })
+
+type AccountTurnsModule = typeof import('../../../packages/idempotency-store/dist/execution/account-turns.js')
+
+t.test('a wait that throws takes no turn away, whether its turn had come or not', async t => {
+  const { createAccountTurns } = (await import(
+    `${process.cwd()}/packages/idempotency-store/dist/execution/account-turns.js`
+  )) as AccountTurnsModule
+  for (const hasTurn of [false, true]) {
+    const turns = createAccountTurns(1)
+    let release = (): void => {}
+    const first = turns.run(
+      'ann',
+      () => Promise.resolve(),
+      () => new Promise<void>(resolve => (release = resolve)),
+    )
+    const failing = turns.run(
+      'ann',
+      async turn => {
+        if (hasTurn) await turn
+        throw new Error('no timer')
+      },
+      async () => 'never started',
+    )
+    if (hasTurn) release()
+    await t.rejects(failing, { message: 'no timer' })
+    release()
+    await first
+    t.equal(
+      await turns.run(
+        'ann',
+        () => Promise.resolve(),
+        async () => 'ran',
+      ),
+      'ran',
+      `its turn had ${hasTurn ? '' : 'not '}come`,
+    )
+  }
+})

@@ -74,20 +74,8 @@ export const STACKS: Readonly<Record<string, Stack>> = {
   'node:http': node('node-http'),
   Hono: node('fetch', place => onNode('app.fetch', place)),
   NestJS: { ...node('nestjs'), has: ['@nestjs/platform-express', 'express'] },
-  'Next.js': {
-    page: page('nextjs'),
-    read: '/api/payments',
-    write: '/api/payments',
-    has: [
-      'next@16.4.6',
-      'react@19.3.1',
-      'react-dom@19.3.1',
-      'typescript',
-      '@types/react@19.3.0',
-      '@types/node',
-    ],
-    start: startNext,
-  },
+  'Next.js': next(),
+  'Next.js, Edge runtime': next("export const runtime = 'edge'\n"),
   Bun: runtime((project, _script, place) => {
     // Bun serves what a module exports as default, and reads port and host name there.
     const at = `export default { port: ${place.port}, hostname: '127.0.0.1', `
@@ -108,11 +96,30 @@ export const STACKS: Readonly<Record<string, Stack>> = {
   }),
 }
 
-/** Next's own build and start. Its build looks at types too, as it does for the team. */
-function startNext(project: string, _script: string, place: Place): ChildProcess {
+/** Next's own build and start, of the page's code after the line that chooses a runtime. */
+function next(runtime = ''): Stack {
+  return {
+    page: page('nextjs'),
+    read: '/api/payments',
+    write: '/api/payments',
+    has: [
+      'next@16.4.6',
+      'react@19.3.1',
+      'react-dom@19.3.1',
+      'typescript',
+      '@types/react@19.3.0',
+      '@types/node',
+    ],
+    start: (project, _script, place) =>
+      startNext(project, runtime + placed(codeOf(page('nextjs')), place), place),
+  }
+}
+
+/** The build looks at types too, as it does for the team. */
+function startNext(project: string, code: string, place: Place): ChildProcess {
   // As `create-next-app` makes it; Next adds the rest.
   written(project, 'tsconfig.json', '{ "compilerOptions": { "strict": true } }')
-  written(project, 'app/api/payments/route.ts', placed(codeOf(page('nextjs')), place))
+  written(project, 'app/api/payments/route.ts', code)
   const env = { PATH: process.env['PATH'], NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' } as const
   const next = join('node_modules', 'next', 'dist', 'bin', 'next')
   const built = spawnSync(process.execPath, [next, 'build'], { cwd: project, env, encoding: 'utf8' })

@@ -35,15 +35,23 @@ export function createAccountTurns(most: number): AccountTurns {
     } else if (--state.running === 0) accounts.delete(account)
   }
   const waitForTurn = async (
-    { waiting }: AccountState,
+    account: string,
+    state: AccountState,
     wait: (turn: Promise<void>) => Promise<unknown>,
   ): Promise<boolean> => {
+    const { waiting } = state
     let start: () => void = () => {}
     const turn = new Promise<void>(resolve => {
       start = resolve
     })
     waiting.add(start)
-    await wait(turn)
+    try {
+      await wait(turn)
+    } catch (error) {
+      // Its turn has come: it is passed on, or the account would have a place less for good.
+      if (!waiting.delete(start)) end(account, state)
+      throw error
+    }
     return !waiting.delete(start)
   }
 
@@ -53,7 +61,7 @@ export function createAccountTurns(most: number): AccountTurns {
       if (state.running < most) {
         state.running += 1
         accounts.set(account, state)
-      } else if (!(await waitForTurn(state, wait))) return NO_TURN
+      } else if (!(await waitForTurn(account, state, wait))) return NO_TURN
       try {
         return await work()
       } finally {

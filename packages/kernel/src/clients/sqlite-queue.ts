@@ -50,7 +50,9 @@ export function createWriteQueue(execute: (text: string) => void): WriteQueue {
   const runAll = async (): Promise<void> => {
     running = true
     while (waiting.length > 0) {
-      if (nextTurn) await new Promise<void>(nextTurn)
+      await new Promise<void>(resolve => {
+        if (!nextTurn(resolve)) resolve()
+      })
       await (waiting.shift() as WaitingJob).run()
     }
     running = false

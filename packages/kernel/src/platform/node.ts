@@ -22,8 +22,16 @@ export function utf8Length(text: string): number {
   return Buffer.byteLength(text)
 }
 
-/** Runs a function in the next turn of the event loop. */
-export const nextTurn: ((run: () => void) => void) | undefined = run => void setImmediate(run)
+/** Runs a function in the next turn of the event loop. False: the runtime cannot, and the function does not run. */
+export function nextTurn(run: () => void): boolean {
+  setImmediate(run)
+  return true
+}
+
+/** Runs a function when the current task of the event loop ends. */
+export function onTaskEnd(run: () => void): void {
+  process.nextTick(run)
+}
 
 /** Returns the value of `NODE_ENV`. */
 export function environment(): string | undefined {

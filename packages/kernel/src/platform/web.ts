@@ -5,8 +5,11 @@ const encoder = new TextEncoder()
 /** Globals that only some runtimes have. */
 const runtime = globalThis as {
   readonly navigator?: { readonly userAgent?: string }
-  readonly setImmediate?: (run: () => void) => void
-  readonly process?: { readonly env?: Readonly<Record<string, string>> }
+  readonly setImmediate: (run: () => void) => unknown
+  readonly process?: {
+    readonly env?: Readonly<Record<string, string>>
+    nextTick(run: () => void): void
+  }
   readonly Deno?: unknown
 }
 
@@ -34,12 +37,31 @@ export function utf8Length(text: string): number {
   return encoder.encode(text).length
 }
 
+/** Whether `setImmediate` may work: not on Workers, whose timers end with the request that set them. */
+let hasTurns = runtime.navigator?.userAgent !== 'Cloudflare-Workers'
+
 /**
- * Runs a function in the next turn of the event loop. Undefined on Workers, whose timers end with the request that set them, and
- * where the runtime has no such function.
+ * Runs a function in the next turn of the event loop. False: the runtime cannot, and the function does not run. It is tried, because some
+ * runtimes have a `setImmediate` that throws, such as the Edge runtime of Next.
  */
-export const nextTurn: ((run: () => void) => void) | undefined =
-  runtime.navigator?.userAgent === 'Cloudflare-Workers' ? undefined : runtime.setImmediate
+export function nextTurn(run: () => void): boolean {
+  if (!hasTurns) return false
+  try {
+    runtime.setImmediate(run)
+  } catch {
+    hasTurns = false
+  }
+  return hasTurns
+}
+
+/** Runs a function when the current task of the event loop ends, or before, where the runtime has no `process.nextTick` that works. */
+export function onTaskEnd(run: () => void): void {
+  try {
+    ;(runtime.process as NonNullable<typeof runtime.process>).nextTick(run)
+  } catch {
+    queueMicrotask(run)
+  }
+}
 
 /** Returns the value of `NODE_ENV`; undefined where the runtime has none, or would ask for a permission. */
 export function environment(): string | undefined {

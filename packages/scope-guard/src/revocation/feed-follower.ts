@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import { setBackgroundTimer, type Clock } from '@gatewright/kernel/internal'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { knownRevocations, type KnownRevocations } from './known-revocations.ts'
 
@@ -70,8 +70,7 @@ export function followFeed(options: FollowerOptions): FeedFollower {
 
   const schedule = (): void => {
     if (stopped) return
-    timer = setTimeout(() => void wake().then(schedule), pollMs)
-    timer.unref?.()
+    timer = setBackgroundTimer(() => void wake().then(schedule), pollMs)
   }
 
   return {
@@ -94,8 +93,7 @@ export function followFeed(options: FollowerOptions): FeedFollower {
 async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, ms)
-    timer.unref?.()
+    timer = setBackgroundTimer(resolve, ms)
   })
   await Promise.race([work.catch(() => undefined), late])
   clearTimeout(timer)

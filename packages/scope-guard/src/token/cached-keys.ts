@@ -1,4 +1,5 @@
 import { Fault } from '@gatewright/kernel'
+import { setBackgroundTimer } from '@gatewright/kernel/internal'
 import type { JWK } from 'jose'
 
 /** How long a failed fetch also fails further requests, in ms, so that an outage causes no flood of fetches. */
@@ -70,7 +71,8 @@ export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, maxLo
 /** Waits for a fetch until another may replace it. Fault: `ERR_KEYS_UNAVAILABLE` if it has not ended then. */
 function untilReplaced(done: Promise<void>, leftMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    // Each waiting request has a timer of its own: on Workers, a timer ends with the request that set it.
+    const timer = setBackgroundTimer(() => {
       reject(
         new Fault(
           'ERR_KEYS_UNAVAILABLE',
@@ -78,8 +80,6 @@ function untilReplaced(done: Promise<void>, leftMs: number): Promise<void> {
         ),
       )
     }, leftMs)
-    // Each waiting request has a timer of its own: on Workers, a timer ends with the request that set it.
-    timer.unref?.()
     void done.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { setBackgroundTimer, type EpochMs } from '@gatewright/kernel/internal'
 import { LAST_USED_FLUSH_MS, ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyUse } from '../storage/port.ts'
@@ -49,7 +49,7 @@ export function createUseLog({ keys }: CheckedOptions): UseLog {
     record(id, at, storedAt, rehash) {
       waiting.set(id, rehash ? { id, at, rehash } : { id, at })
       if (at - storedAt >= MAX_SILENCE_MS && at - (written.get(id) ?? 0) >= MAX_SILENCE_MS) return true
-      timer ??= setTimeout(() => flush().catch(() => undefined), LAST_USED_FLUSH_MS).unref()
+      timer ??= setBackgroundTimer(() => void flush().catch(() => undefined), LAST_USED_FLUSH_MS)
       return false
     },
     flush,
