@@ -163,3 +163,17 @@ t.test('ioredis: rejects a Cluster whose nodes connect again and send commands a
   t.equal(fromIoredis(open({ maxRetriesPerRequest: 0 })).standalone, false)
   t.end()
 })
+
+t.test('ioredis: rejects clients whose replies cannot be read, or may be older than what was written', t => {
+  const once = { lazyConnect: true, maxRetriesPerRequest: 0 } as const
+  const nodes = { lazyConnect: true, retryDelayOnFailover: 0 } as const
+  for (const [client, message] of [
+    [new Redis({ ...once, stringNumbers: true }), /stringNumbers must be false, got true/],
+    [new Cluster([], { ...nodes, redisOptions: { stringNumbers: true } }), /stringNumbers must be false/],
+    [new Cluster([], { ...nodes, scaleReads: 'slave' }), /scaleReads must be "master"/],
+    [new Cluster([], { ...nodes, scaleReads: () => [] }), /scaleReads must be "master"/],
+  ] as const)
+    t.throws(() => fromIoredis(client), { name: 'TypeError', message })
+  t.equal(fromIoredis(new Redis({ ...once, keyPrefix: 'app:' })).keyPrefix, 'app:')
+  t.end()
+})

@@ -43,6 +43,7 @@ t.test('reads integers as numbers, bigints and digits', async t => {
     t.equal(toInteger(value), value)
     t.equal(toInteger(BigInt(value)), value)
     t.equal(toInteger(String(value)), value)
+    t.equal(toInteger({ toString: () => String(value) }), value, 'of a library of decimals')
   }
 })
 

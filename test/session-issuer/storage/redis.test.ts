@@ -14,7 +14,9 @@ import {
   policyIdOf,
   sessionRecord,
 } from '@gatewright/session-issuer/internal'
+import { fromIoredis } from '@gatewright/kernel/redis'
 import t from 'tap'
+import { IOREDIS_SETTINGS } from '../../harness/client-settings.ts'
 import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
@@ -155,6 +157,29 @@ t.test('positions of the feed never go back, also after a failover to a replica 
   await client!.run(stream, ['DEL', stream])
   await client!.run(stream, ['SET', `${stream}:position`, replica])
   t.ok((await revoke('after')) > read, 'a guard that has read the lost entry still sees the next one')
+})
+
+t.test('finds all that is stored by a client that puts a prefix before each key', async t => {
+  const { client: redis, close } = await IOREDIS_SETTINGS['ioredis, keyPrefix']!()
+  t.teardown(close)
+  const client = fromIoredis(redis)
+  const prefix = `${uniqueName()}:`
+  const { keys, sessions, audit } = redisCredentials(client, { prefix })
+  const root = sessionRecord()
+  const child = sessionRecord({ accountId: root.accountId, ancestry: [root.sessionId] })
+  const policy = { id: policyIdOf(root.accountId), document: { a: 1 } }
+  t.equal(await sessions.insert(root, [policy], auditEntry(root.accountId)), true)
+  t.equal(await sessions.insert(child, []), true)
+  t.same(await sessions.policies([policy.id]), [policy])
+  t.equal((await sessions.list(root.accountId, 9, root.issuedAt)).length, 2)
+  t.equal((await audit.list(root.accountId, 9, { at: Infinity })).length, 1)
+  const key = keyRecord(root.accountId)
+  t.equal(await keys.commit(root.accountId, 0, { keys: [key], policies: [], feed: [] }), true)
+  await keys.touch([{ id: key.id, at: 7 }])
+  t.same((await keys.load(root.accountId)).keys, [{ ...key, lastUsedAt: 7 }])
+  t.equal(await sessions.revoke(root.sessionId, root.issuedAt), 2)
+  t.equal((await readRedisFeed(client, FEED_START, prefix)).length, 2)
+  t.match(await sessions.find(child.sessionId), { revokedAt: root.issuedAt })
 })
 
 t.test('throws a fault for replies that it cannot read', async t => {

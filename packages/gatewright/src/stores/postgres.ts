@@ -1,7 +1,7 @@
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { checkOptions } from '@gatewright/kernel/internal'
-import { fromPgPool, migrate } from '@gatewright/kernel/sql'
-import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
+import { fromPgPool, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toInteger, type SqlFeatures, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { EscrowOptions } from '@gatewright/scope-guard/internal'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
@@ -64,7 +64,7 @@ export function postgresStore(
     limits: settings =>
       new RateLimiterPostgres({
         ...settings,
-        storeClient: pool,
+        storeClient: limiterClient(db),
         storeType: 'pool',
         tableName: `${prefix}rate_limits`,
         tableCreated: true,
@@ -75,5 +75,21 @@ export function postgresStore(
       await migrate(db, { namespace: 'rate_limits', ddl: RATE_LIMITS }, prefix)
     },
     collect: collector(ports),
+  }
+}
+
+/**
+ * The client of a limiter: its statements are sent as all others are, so they are not prepared, which a pooler may not support, and run again when
+ * simultaneous ones made the database roll them back. The library calculates with the columns as they come, but a process may have set
+ * parsers that return `bigint`: so it gets numbers.
+ */
+function limiterClient(db: SqlClient) {
+  return {
+    async query({ text, values }: { readonly text: string; readonly values: readonly SqlValue[] }) {
+      const found = await rows(db, text, values)
+      return {
+        rows: found.map(({ points, expire }) => ({ points: toInteger(points), expire: toInteger(expire) })),
+      }
+    },
   }
 }

@@ -9,7 +9,10 @@ import { collector } from './store.ts'
 /** A client of ioredis. */
 type Ioredis = Parameters<typeof fromIoredis>[0]
 /** A client of node-redis, or of its cluster. */
-type NodeRedis = Parameters<typeof fromNodeRedis>[0] | Parameters<typeof fromNodeRedisCluster>[0]
+type NodeRedis = (Parameters<typeof fromNodeRedis>[0] | Parameters<typeof fromNodeRedisCluster>[0]) & {
+  /** Returns the same client with other types of replies. */
+  withTypeMapping?(types: object): unknown
+}
 
 /** Options of `redisStore`. */
 interface RedisStoreOptions {
@@ -40,7 +43,7 @@ export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptio
       new RateLimiterRedis({
         ...settings,
         keyPrefix: `${prefix}${settings.keyPrefix}`,
-        storeClient: client,
+        storeClient: isIoredis ? client : ((client as NodeRedis).withTypeMapping?.({}) ?? client),
         useRedisPackage: !isIoredis,
         rejectIfRedisNotReady: true,
       }),

@@ -19,7 +19,9 @@ async function listShard(
   { limit, now, account, after }: LostRunPage,
 ): Promise<readonly RunRecord[]> {
   const found: RunRecord[] = []
-  let from = after ? `(${digits(after.beganAt)}${records}${after.key}` : '-'
+  // The members are made by scripts, whose keys begin with what the client puts before them.
+  const begin = (client.keyPrefix ?? '') + records
+  let from = after ? `(${digits(after.beganAt)}${begin}${after.key}` : '-'
   while (found.length < limit) {
     const members = await textsOf(client, index, [
       'ZRANGEBYLEX',
@@ -32,13 +34,13 @@ async function listShard(
     ])
     const last = members.at(-1)
     if (last === undefined) break
-    const keys = members.map(member => member.slice(16))
-    const held = await orFault('redis', () => client.run(index, ['MGET', ...keys]))
+    const keys = members.map(member => member.slice(16 + begin.length))
+    const held = await orFault('redis', () => client.run(index, ['MGET', ...keys.map(key => records + key)]))
     if (!Array.isArray(held) || held.length !== keys.length) throw malformedReply('redis', 'records')
     for (const [at, key] of keys.entries()) {
       // The run has ended since the index was read.
       if (held[at] === null) continue
-      const record = readRecord(key.slice(records.length), held[at])
+      const record = readRecord(key, held[at])
       const isLost = record.state === 'running' && record.until <= now
       if (isLost && (account === undefined || record.account === account)) found.push(record)
     }

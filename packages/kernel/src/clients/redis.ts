@@ -6,19 +6,32 @@ export interface RedisClient {
   run(key: string, command: readonly string[]): Promise<unknown>
   /** Whether it is a client of one server, where keys of different hash slots may share a command. Default false. */
   readonly standalone?: boolean
+  /**
+   * What the client itself puts before each key that it sends. A key of a script has it, and a name that comes back from the server; a
+   * name that a script makes from its arguments does not. Default: nothing.
+   */
+  readonly keyPrefix?: string
 }
 
-/** Makes a `RedisClient` from node-redis (`createClient`). Set `disableOfflineQueue: true`, so that an outage is an error. */
-export function fromNodeRedis(client: { sendCommand(args: string[]): Promise<unknown> }): RedisClient {
-  // The arguments are not copied: node-redis only reads them.
-  return { standalone: true, run: (_key, command) => client.sendCommand(command as string[]) }
-}
+/** Replies have the types of node-redis, whatever the `typeMapping` of the client is, such as Buffers for texts. */
+const OWN_TYPES = { typeMapping: {} }
 
-/** Makes a `RedisClient` from a node-redis cluster (`createCluster`). */
-export function fromNodeRedisCluster(cluster: {
-  sendCommand(key: string, isReadonly: boolean, args: string[]): Promise<unknown>
+/**
+ * Makes a `RedisClient` from node-redis (`createClient`). Set `disableOfflineQueue: true`, so that an outage is an error. A `typeMapping`
+ * of the client has no effect on its replies.
+ */
+export function fromNodeRedis(client: {
+  sendCommand(args: string[], options: typeof OWN_TYPES): Promise<unknown>
 }): RedisClient {
-  return { run: (key, command) => cluster.sendCommand(key, false, [...command]) }
+  // The arguments are not copied: node-redis only reads them.
+  return { standalone: true, run: (_key, command) => client.sendCommand(command as string[], OWN_TYPES) }
+}
+
+/** Makes a `RedisClient` from a node-redis cluster (`createCluster`). A `typeMapping` of it has no effect on its replies. */
+export function fromNodeRedisCluster(cluster: {
+  sendCommand(key: string, isReadonly: boolean, args: string[], options: typeof OWN_TYPES): Promise<unknown>
+}): RedisClient {
+  return { run: (key, command) => cluster.sendCommand(key, false, [...command], OWN_TYPES) }
 }
 
 /** What `fromIoredis` needs of an ioredis client. */
@@ -28,7 +41,15 @@ interface IoredisClient {
     readonly maxRetriesPerRequest?: number | null | undefined
     readonly retryDelayOnFailover?: number | undefined
     readonly clusterNodeRetryStrategy?: unknown
-    readonly redisOptions?: { readonly maxRetriesPerRequest?: number | null | undefined } | undefined
+    readonly keyPrefix?: string | undefined
+    readonly stringNumbers?: boolean | undefined
+    readonly scaleReads?: unknown
+    readonly redisOptions?:
+      | {
+          readonly maxRetriesPerRequest?: number | null | undefined
+          readonly stringNumbers?: boolean | undefined
+        }
+      | undefined
   }
   call(command: string, ...args: string[]): Promise<unknown>
 }
@@ -37,7 +58,8 @@ interface IoredisClient {
  * Makes a `RedisClient` from ioredis, standalone or `Cluster`. Set `enableOfflineQueue: false`, so that an outage is an error and
  * not a wait. Throws a `TypeError` unless `maxRetriesPerRequest` is 0, or `retryDelayOnFailover` of a `Cluster`, and with
  * `clusterNodeRetryStrategy` also `redisOptions.maxRetriesPerRequest`: ioredis would send a command again whose reply was lost,
- * and a script could run twice.
+ * and a script could run twice. Throws one, too, with `stringNumbers`, because no reply could be read, and with `scaleReads` of a
+ * `Cluster` other than `master`, because a replica may not have what was written.
  */
 export function fromIoredis(client: IoredisClient): RedisClient {
   const { isCluster, options } = client
@@ -46,9 +68,18 @@ export function fromIoredis(client: IoredisClient): RedisClient {
     // Without the strategy, nodes do not connect again.
     if (typeof options.clusterNodeRetryStrategy === 'function')
       assertZero('redisOptions.maxRetriesPerRequest', options.redisOptions?.maxRetriesPerRequest)
+    if (![undefined, 'master'].includes(options.scaleReads as string | undefined))
+      throw new TypeError(
+        'fromIoredis: scaleReads must be "master": a replica may not have what was written before',
+      )
   } else assertZero('maxRetriesPerRequest', options.maxRetriesPerRequest)
+  if (options.stringNumbers || options.redisOptions?.stringNumbers)
+    throw new TypeError(
+      'fromIoredis: stringNumbers must be false, got true: replies that are numbers could not be read',
+    )
   return {
     standalone: isCluster === false,
+    keyPrefix: options.keyPrefix ?? '',
     run: (_key, [name = '', ...args]) => client.call(name, ...args),
   }
 }

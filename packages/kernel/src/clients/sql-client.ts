@@ -167,10 +167,13 @@ export function rowLock({ dialect }: SqlQueries, clause: string): string {
   return dialect === 'postgres' ? ` ${clause}` : ''
 }
 
-/** Reads an integer column, whether the driver sends a number, a bigint or digits. Fault: `ERR_STORE_REPLY`. */
+/**
+ * Reads an integer column, whether the driver sends a number, a bigint, digits or, where a process has set a parser of its own, an
+ * object that prints digits, such as a decimal. Fault: `ERR_STORE_REPLY`.
+ */
 export function toInteger(value: unknown): number {
-  // Number('') is 0, so only digits are converted.
-  const digits = typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value))
+  // Number('') and Number([]) are 0, so only digits are converted.
+  const digits = typeof value !== 'number' && !Array.isArray(value) && /^-?\d+$/.test(String(value))
   const number = digits ? Number(value) : value
   if (!Number.isSafeInteger(number)) throw malformedReply('database', 'an integer column')
   return number as number

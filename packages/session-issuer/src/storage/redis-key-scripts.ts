@@ -3,7 +3,7 @@ import type { KeyUse, KeyWrite } from './port.ts'
 import { endOf } from './parse-records.ts'
 import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND_FEED } from './redis-feed.ts'
-import type { RedisLane } from './redis-lanes.ts'
+import type { LaneNames } from './redis-lanes.ts'
 
 /*
  * Keys, all with the prefix of the lane of their account and so in one hash slot:
@@ -116,7 +116,7 @@ return #ids
 
 /** The arguments of `COMMIT`. */
 export function commitArgs(
-  { prefix, stream, channel }: RedisLane,
+  { prefix, stream, channel }: LaneNames,
   revision: number,
   write: KeyWrite,
 ): string[] {

@@ -30,7 +30,7 @@ export function redisKeyStorage(client: RedisClient, lanes: RedisLanes): KeyStor
     },
     async load(accountId) {
       const lane = lanes.of(routeOf(accountId))
-      const reply = await runScript(client, LOAD, accountKey(lane, accountId), [lane.prefix])
+      const reply = await runScript(client, LOAD, accountKey(lane, accountId), [lane.inScripts.prefix])
       const [revision, ...keys] = Array.isArray(reply) ? (reply as unknown[]) : []
       if (!/^\d+$/.test(String(revision))) throw malformedReply('redis', 'a revision and keys')
       return { revision: Number(revision), keys: keys.map(toKey) }
@@ -39,22 +39,22 @@ export function redisKeyStorage(client: RedisClient, lanes: RedisLanes): KeyStor
       const route = routeOf(accountId)
       assertRoute(route, write.keys, write.policies)
       const lane = lanes.of(route)
-      const args = commitArgs(lane, revision, write)
+      const args = commitArgs(lane.inScripts, revision, write)
       const reply = await runScript(client, COMMIT, accountKey(lane, accountId), args)
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
       return reply === 1
     },
     async touch(uses) {
       await Promise.all(
-        byLane(lanes, uses, use => routeOfId(use.id)).map(([{ prefix }, group]) =>
-          runScript(client, TOUCH, `${prefix}ended-keys`, touchArgs(prefix, group)),
+        byLane(lanes, uses, use => routeOfId(use.id)).map(([{ prefix, inScripts }, group]) =>
+          runScript(client, TOUCH, `${prefix}ended-keys`, touchArgs(inScripts.prefix, group)),
         ),
       )
     },
     policies: ids => readPolicies(client, lanes, 'key-policy:', ids),
     collect: (limit, endedBefore) =>
-      collectLanes(lanes, limit, async ({ prefix }, left) => {
-        const args = [prefix, String(endedBefore), String(left)]
+      collectLanes(lanes, limit, async ({ prefix, inScripts }, left) => {
+        const args = [inScripts.prefix, String(endedBefore), String(left)]
         const reply = await runScript(client, COLLECT, `${prefix}ended-keys`, args)
         if (!Number.isSafeInteger(reply)) throw malformedReply('redis', 'a count')
         return reply as number

@@ -1,15 +1,22 @@
 import { redisFeed } from '@gatewright/kernel'
 import { redisLane } from '@gatewright/kernel/internal'
+import type { RedisClient } from '@gatewright/kernel/redis'
 import { laneOf } from '../route.ts'
 
-/** Where the rows of the accounts of one lane are. All keys are in one hash slot, since a script changes rows and the feed in one step. */
-export interface RedisLane {
+/** The names of one lane. */
+export interface LaneNames {
   /** What every key begins with. */
   readonly prefix: string
   /** The stream of the lane. */
   readonly stream: string
   /** The channel of the feed, which all lanes share. */
   readonly channel: string
+}
+
+/** Where the rows of the accounts of one lane are. All keys are in one hash slot, since a script changes rows and the feed in one step. */
+export interface RedisLane extends LaneNames {
+  /** The same names as arguments of scripts: with what the client puts before each key (`keyPrefix`). */
+  readonly inScripts: LaneNames
 }
 
 /** The lanes of one prefix. */
@@ -19,10 +26,14 @@ export interface RedisLanes {
   of(route: string): RedisLane
 }
 
-/** Makes the lanes of a prefix. Throws a `TypeError` if the prefix contains a brace. */
-export function redisLanes(prefix: string): RedisLanes {
+/** Makes the lanes of a prefix for a client. Throws a `TypeError` if the prefix contains a brace. */
+export function redisLanes({ keyPrefix = '' }: RedisClient, prefix: string): RedisLanes {
   const { streams, channel } = redisFeed(prefix)
-  const all = streams.map((stream, lane) => ({ prefix: redisLane(prefix, lane), stream, channel }))
+  const all = streams.map((stream, index): RedisLane => {
+    const lane = redisLane(prefix, index)
+    const inScripts = { prefix: keyPrefix + lane, stream: keyPrefix + stream, channel }
+    return { prefix: lane, stream, channel, inScripts }
+  })
   return { all, of: route => all[laneOf(route)] as RedisLane }
 }
 

@@ -33,8 +33,8 @@ export function redisSessionStorage(client: RedisClient, lanes: RedisLanes): Ses
       const route = routeOf(session.accountId)
       const ids = [session.sessionId, ...session.ancestry].map(id => ({ id }))
       assertRoute(route, ids, own)
-      const { prefix } = lanes.of(route)
-      const args = insertArgs(prefix, session, own, audit)
+      const { prefix, inScripts } = lanes.of(route)
+      const args = insertArgs(inScripts.prefix, session, own, audit)
       return (await count(INSERT, `${prefix}session:${session.sessionId}`, args)) === 1
     },
     async find(id) {
@@ -45,20 +45,22 @@ export function redisSessionStorage(client: RedisClient, lanes: RedisLanes): Ses
     async list(accountId, limit, now, after) {
       const from = after ? [String(after.at), after.id] : ['+inf', '']
       const lane = lanes.of(routeOf(accountId))
-      const args = [lane.prefix, String(now), String(limit), ...from]
+      const args = [lane.inScripts.prefix, String(now), String(limit), ...from]
       const stored = await runScript(client, LIST, sessionsOf(lane, accountId), args)
       if (!Array.isArray(stored)) throw malformedReply('redis', 'sessions')
       return stored.map(toSession)
     },
     async revoke(id, now, audit) {
-      const { prefix, stream, channel } = lanes.of(routeOfId(id))
+      const lane = lanes.of(routeOfId(id))
+      const { prefix, stream, channel } = lane.inScripts
       const auditing = auditArgs(prefix, audit ? [audit] : [])
       const args = [prefix, stream, channel, String(now), id, ...auditing]
-      return count(REVOKE, `${prefix}session:${id}`, args)
+      return count(REVOKE, `${lane.prefix}session:${id}`, args)
     },
     async revokeAccount(accountId, limit, now) {
       const lane = lanes.of(routeOf(accountId))
-      const args = [lane.prefix, lane.stream, lane.channel, String(now), String(limit)]
+      const { prefix, stream, channel } = lane.inScripts
+      const args = [prefix, stream, channel, String(now), String(limit)]
       return count(REVOKE_ACCOUNT, sessionsOf(lane, accountId), args)
     },
     policies: ids => readPolicies(client, lanes, 'session-policy:', ids),

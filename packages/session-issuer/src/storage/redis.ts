@@ -20,7 +20,7 @@ interface RedisCredentialsOptions {
  */
 export function redisCredentials(client: RedisClient, options: RedisCredentialsOptions = {}): IssuerStorage {
   const { prefix } = checkOptions('redisCredentials', options, { prefix: { default: DEFAULT_REDIS_PREFIX } })
-  const lanes = redisLanes(prefix)
+  const lanes = redisLanes(client, prefix)
   return {
     keys: redisKeyStorage(client, lanes),
     sessions: redisSessionStorage(client, lanes),

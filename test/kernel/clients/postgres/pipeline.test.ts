@@ -2,6 +2,7 @@ import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
 import pg from 'pg'
 import t from 'tap'
+import { copies, PG_SETTINGS } from '../../../harness/client-settings.ts'
 import { modes, open } from './modes.ts'
 
 const unavailable = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
@@ -264,3 +265,40 @@ t.test(
     t.same(await rows(db, 'select 1 as one'), [{ one: 1 }])
   },
 )
+
+for (const mode of ['pipelined', 'pipelined and prepared'])
+  t.test(`${mode}: calls the callbacks of copies of query objects, which instrumentation sends`, async t => {
+    t.teardown(PG_SETTINGS['copied query objects']!.apply())
+    const { pool: first } = await open(t, mode)
+    const pool = new pg.Pool({ ...first.options, query_timeout: 200 })
+    pool.on('error', () => {})
+    t.teardown(() => pool.end())
+    const db = (modes[mode] as (pool: pg.Pool) => SqlClient)(pool)
+    const before = { ...copies }
+    const write = (id: number): Promise<unknown> =>
+      db.transaction(async tx => {
+        t.same(await rows(tx, 'select cast($1 as integer) as first', [id]), [{ first: id }])
+        await commit(tx, insert, [id])
+      }, lazily)
+    await write(1)
+    await t.rejects(write(1), { name: 'Fault', cause: { code: '23505' } })
+    t.ok(copies.made > before.made, 'there were copies')
+    t.equal(copies.ended - before.ended, copies.made - before.made, 'each span ends')
+    // A timer of `query_timeout` that is not cleared would end the statement that runs then.
+    t.same(
+      await db.transaction(async tx => {
+        const [row] = await rows(tx, 'select pg_sleep(0.15), cast(1 as integer) as one')
+        return [
+          row?.['one'],
+          (await rows(tx, 'select pg_sleep(0.15), cast(2 as integer) as two'))[0]?.['two'],
+        ]
+      }, lazily),
+      [1, 2],
+    )
+    await t.rejects(
+      db.transaction(tx => rows(tx, 'select pg_sleep(0.4)'), lazily),
+      { ...unavailable, cause: { message: 'Query read timeout' } },
+    )
+    await write(2)
+    t.same(await ids(db), [1, 2])
+  })

@@ -33,7 +33,10 @@ interface Result {
   readonly rows: readonly SqlRow[]
 }
 
-/** The query object that `pg` calls while the batch is its active query. */
+/**
+ * The query object that `pg` calls while the batch is its active query. Instrumentation may pass a copy with another `text` and
+ * `callback` to `pg`: so the methods are members of the object itself, and call the callback of the object that they are called on.
+ */
 interface Batch {
   /** The statement whose rows are returned. For tools that log what a client runs, as `statements`. */
   readonly text: string
@@ -120,7 +123,7 @@ function createBatch(
   const complete = (): void => {
     completed += 1
   }
-  const batch: Batch = {
+  return {
     text,
     values,
     statements,
@@ -148,18 +151,17 @@ function createBatch(
     handleError(error) {
       // Which statements of the failed batch were prepared is unknown: the next batch prepares them again.
       prepared.clear()
-      batch.callback(error)
+      this.callback(error)
     },
     handleReadyForQuery() {
       const columns = name === '' ? unnamedColumns : (prepared.get(name) ?? NO_COLUMNS)
       try {
-        batch.callback(null, { rows: parseRows(client, columns, textRows) })
+        this.callback(null, { rows: parseRows(client, columns, textRows) })
       } catch (error) {
-        batch.callback(error)
+        this.callback(error)
       }
     },
   }
-  return batch
 }
 
 function parseRows(
