@@ -27,6 +27,22 @@ t.test('fills in defaults and converts addresses to lower case', async t => {
   t.same(read([{ ...full, token: upper }]), [{ ...full, token: mixed.toLowerCase() }])
 })
 
+t.test('accepts a chain as a CAIP-2 id, in the nodes too', async t => {
+  const config = readConfig({
+    PAYIN_RECEIVERS: JSON.stringify([{ ...USDC, chainId: 'eip155:1' }]),
+    RPC_URLS: 'eip155:1=https://one.example.com?a=b',
+  })
+  t.match(config, {
+    ok: true,
+    value: {
+      payinReceivers: [{ chainId: 1 }],
+      rpcUrls: [{ chainId: 1, url: 'https://one.example.com?a=b' }],
+    },
+  })
+  for (const RPC_URLS of ['1=https://a.example,eip155:1=https://b.example', 'eip155:=https://a.example'])
+    t.equal(readConfig({ RPC_URLS }).ok, false, RPC_URLS)
+})
+
 t.test('accepts one asset on two chains, and two assets with one receiver', async t => {
   const elsewhere = { ...USDC, chainId: 2 }
   const other = { ...USDC, asset: 'DAI', token: a('5'), decimals: 18 }
@@ -60,6 +76,14 @@ const REFUSED: Record<string, [given: unknown, problem: string]> = {
   ],
   'a chain as text': [
     [{ ...USDC, chainId: '1' }],
+    '[0].chainId must be an integer from 1 to 9007199254740991',
+  ],
+  'a chain of another namespace': [
+    [{ ...USDC, chainId: 'solana:1' }],
+    '[0].chainId must be an integer from 1 to 9007199254740991',
+  ],
+  'a chain id without a number': [
+    [{ ...USDC, chainId: 'eip155:x' }],
     '[0].chainId must be an integer from 1 to 9007199254740991',
   ],
   'an asset with a space': [

@@ -15,7 +15,11 @@ interface OperationDescription {
   readonly security: readonly object[]
   readonly responses: Record<string, { content?: Content; headers: object }>
   readonly requestBody?: { readonly content: Content }
-  readonly parameters: readonly { readonly name: string; readonly description?: string }[]
+  readonly parameters: readonly {
+    readonly name: string
+    readonly description?: string
+    readonly schema: object
+  }[]
 }
 type Content = Record<string, { schema: Schema; example?: unknown }>
 interface Schema {
@@ -34,6 +38,39 @@ t.test('is valid OpenAPI 3.1 by an independent validator', async t => {
   const result = await new Validator().validate(structuredClone(body))
   t.same(result, { valid: true })
   t.match(body, { openapi: '3.1.0', info: { version: '1.0.0', title: 'Gatewright Sandbox' } })
+})
+
+t.test('takes a chain as a CAIP-2 id wherever a request names one', async t => {
+  interface Described extends Schema {
+    readonly properties?: Readonly<Record<string, Described>>
+  }
+  const chains = (schema: Described): Described[] =>
+    Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
+      ...(/^chain_?id$/i.test(name) ? [member] : []),
+      ...chains(member),
+    ])
+  const members = all.flatMap(({ operationId, requestBody, parameters }) =>
+    [
+      ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) =>
+        [schema, ...(schema.oneOf ?? [])].flatMap(each => chains(each as Described)),
+      ),
+      ...parameters.filter(({ name }) => /^chain/i.test(name)).map(({ schema }) => schema),
+    ].map(member => [operationId, member] as const),
+  )
+  t.ok(members.length >= 5, `${members.length} members`)
+  for (const [operationId, member] of members) {
+    const takes = new Ajv2020({ strict: false }).compile(member)
+    t.same(
+      [8453, '8453', 'eip155:8453'].map(each => takes(each)),
+      [true, true, true],
+      operationId,
+    )
+    t.same(
+      [0, 'eip155:', 'eip155:0', 'solana:1'].map(each => takes(each)),
+      [false, false, false, false],
+      operationId,
+    )
+  }
 })
 
 t.test('names every operation once, and keeps the legacy names of schemes and paths', async t => {

@@ -73,7 +73,7 @@ t.test('denies a v2 text that differs from the host or the request', async t => 
 
 t.test('verifies EIP-4361 with and without the chain as a field', async t => {
   const { verify, clock } = openVerifier({ domain })
-  for (const extra of [{}, { chainId: 1 }, { chainId: '1', template: 'eip4361' }]) {
+  for (const extra of [{}, { chainId: 1 }, { chainId: 'eip155:1' }, { chainId: '1', template: 'eip4361' }]) {
     const fields = fieldsFor(wallet, clock, { nonce: nonce(), ...extra })
     const verdict = await verify(await sent(fields, text4361))
     t.match(verdict, { ok: true, value: { template: 'eip4361', binds: ['chain', 'domain'] } })
@@ -289,6 +289,7 @@ t.test('template B binds the chain where the client names one, and template A bi
   const read = (template: typeof bootstrap, chainId?: string) =>
     template.read({ fields: { ...fields, ...(chainId && { chainId }) }, message: undefined })
   t.match(read(agentBootstrap, '1'), { kind: 'match', chainId: '1' })
+  t.match(read(agentBootstrap, 'eip155:1'), { kind: 'match', text: /Chain ID: eip155:1\n/, chainId: '1' })
   t.same((read(agentBootstrap, '1') as { binds: unknown }).binds, ['chain'])
   t.same((read(agentBootstrap) as { binds: unknown }).binds, [])
   const ofA = read(bootstrap, '1') as { binds: unknown; chainId: unknown }

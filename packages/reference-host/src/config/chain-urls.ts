@@ -1,10 +1,12 @@
 import { type Parser, listOf } from '@gatewright/host/internal'
+import { configuredChainId } from '../chain/chain-id.ts'
 
 /** `chain id=URL`. */
 const parseChainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {
-  const [, chainId, url = ''] = /^([1-9]\d{0,15})=(https?:\/\/.+)$/.exec(text) ?? []
+  const [, chain = '', url = ''] = /^([^=]+)=(https?:\/\/.+)$/.exec(text) ?? []
+  const chainId = configuredChainId(chain)
   return chainId !== undefined && URL.canParse(url)
-    ? { value: { chainId: Number(chainId), url } }
+    ? { value: { chainId, url } }
     : { expected: 'must be chain id=URL pairs, such as 1=https://rpc.example.com' }
 }
 

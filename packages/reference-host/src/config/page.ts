@@ -23,7 +23,7 @@ ${entries.join('\n')}
 
 | Field | Meaning |
 |---|---|
-| \`chainId\` | An integer that \`RPC_URLS\` names |
+| \`chainId\` | The chain's EIP-155 number, or such as \`"eip155:8453"\`. \`RPC_URLS\` names it |
 | \`asset\` | What clients call the token, such as \`USDC\`: 1 to 16 letters, digits, dots, hyphens or underscores. Unique on its chain, ignoring case |
 | \`token\` | Address of the ERC-20 contract. One token counts as one US dollar |
 | \`decimals\` | The token's decimals, 2 to 36 |

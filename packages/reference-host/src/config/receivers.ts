@@ -1,4 +1,5 @@
 import type { Parser } from '@gatewright/host/internal'
+import { configuredChainId } from '../chain/chain-id.ts'
 import { isEthereumAddress, readAddress } from '../chain/addresses.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { isUnspendable } from '../chain/unspendable.ts'
@@ -36,12 +37,21 @@ export const payinReceivers: Parser<readonly PayinReceiver[]> = text => {
   }
   const receivers: PayinReceiver[] = []
   for (const [at, entry] of given.entries()) {
-    const problem = wrongEntry(entry)
+    const numbered = withChainNumber(entry)
+    const problem = wrongEntry(numbered)
     if (problem !== undefined) return { expected: `[${at}]${problem}` }
-    receivers.push(inLowerCase({ ...DEFAULTS, ...entry }))
+    receivers.push(inLowerCase({ ...DEFAULTS, ...(numbered as PayinReceiver) }))
   }
   const repeated = repetition(receivers)
   return repeated === undefined ? { value: receivers } : { expected: repeated }
+}
+
+/** Replaces a chain such as `eip155:8453` by its number. */
+function withChainNumber(entry: unknown): unknown {
+  if (typeof entry !== 'object' || entry === null || !('chainId' in entry)) return entry
+  const { chainId } = entry
+  if (typeof chainId !== 'string' || !chainId.startsWith('eip155:')) return entry
+  return { ...entry, chainId: configuredChainId(chainId) }
 }
 
 function wrongEntry(entry: unknown): Problem {

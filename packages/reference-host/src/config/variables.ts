@@ -24,7 +24,7 @@ export const variables = {
     chainUrls,
     [],
     'none',
-    'JSON-RPC endpoints by chain id, joined by commas: `1=https://...`. Contract wallets (ERC-1271) of these chains may sign',
+    'JSON-RPC endpoints by chain id, joined by commas: `1=https://...` or `eip155:1=https://...`. Contract wallets (ERC-1271) of these chains may sign',
   ),
   RPC_PRIVATE_NETWORK: variable(
     onOff,

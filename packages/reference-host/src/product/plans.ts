@@ -38,11 +38,14 @@ export function termEnd({ anchorAt, months }: PaidTerm): EpochMs {
 }
 
 /**
- * Returns the term after another payment at `now`. A running term is extended, so that a subscription that began on the 31st
- * keeps that day. After a gap, or for the first payment, a new term starts at `now`.
+ * Returns the term after another payment at `now`. A term is extended by whole periods, so that a subscription that began on the 31st
+ * keeps that day: a payment in time pays the next period, and a late one the period in which `now` lies. The first payment starts a
+ * term at `now`.
  */
 export function extendTerm(term: PaidTerm | undefined, interval: PlanInterval, now: EpochMs): PaidTerm {
-  const months = INTERVAL_MONTHS[interval]
-  if (!term || termEnd(term) <= now) return { anchorAt: now, months }
-  return { anchorAt: term.anchorAt, months: term.months + months }
+  const period = INTERVAL_MONTHS[interval]
+  if (!term) return { anchorAt: now, months: period }
+  let months = term.months + period
+  while (termEnd({ ...term, months }) <= now) months += period
+  return { anchorAt: term.anchorAt, months }
 }

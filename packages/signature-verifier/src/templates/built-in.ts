@@ -1,3 +1,4 @@
+import { plainChainId } from './chain-id.ts'
 import { parseEip4361, type Eip4361Message } from './eip4361.ts'
 import { parseRfc3339 } from './rfc3339.ts'
 import { lineTemplate } from './line-template.ts'
@@ -79,7 +80,7 @@ function findDifference(
     ['domain', message.domain === fields['domain']],
     ['uri', authority === fields['domain'] && (message.scheme ?? scheme) === scheme],
     ['address', message.address.toLowerCase() === fields['address']?.toLowerCase()],
-    ['chainId', fields['chainId'] === undefined || message.chainId === fields['chainId']],
+    ['chainId', fields['chainId'] === undefined || message.chainId === plainChainId(fields['chainId'])],
     ['nonce', message.nonce === fields['nonce']],
     ['issuedAt', message.issuedAt === fields['issuedAt']],
     ['expiresAt', message.expirationTime === fields['expiresAt']],

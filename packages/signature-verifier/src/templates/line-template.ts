@@ -1,3 +1,4 @@
+import { plainChainId } from './chain-id.ts'
 import { isPlainLine } from './plain-text.ts'
 import type { Binding, Template, TemplateInput, TemplateMatch } from './template.ts'
 
@@ -84,7 +85,8 @@ export function lineTemplate(
         text += index === 0 ? `${labels[0]}${value}` : `\n${labels[index]}${value}`
       }
       if (message !== undefined && message !== text) return explainDifference(message, labels, fields)
-      const chainId = bindsChain ? fields['chainId'] : undefined
+      const sent = bindsChain ? fields['chainId'] : undefined
+      const chainId = sent === undefined ? undefined : plainChainId(sent)
       if (bindable.length === 0) return { kind: 'match', text, binds: NO_BINDINGS, chainId }
       const binds = bindable.filter(([, field]) => fields[field] !== undefined).map(([binding]) => binding)
       return { kind: 'match', text, binds, chainId }

@@ -69,9 +69,30 @@ t.test('takes texts up to their longest, and no longer', async t => {
     if (least > 0) t.notOk(takes(least - 1), `${id} ${member}`)
   }
   for (const member of ['connector', 'walletLabel', 'chainId']) t.ok(isTaken('challenge', { [member]: null }))
-  for (const chainId of [1, Number.MAX_SAFE_INTEGER, '1', '9'.repeat(15), '0x1', `0x1${'f'.repeat(11)}`])
+  for (const chainId of [
+    1,
+    Number.MAX_SAFE_INTEGER,
+    '1',
+    'eip155:1',
+    '9'.repeat(15),
+    '0x1',
+    `0x1${'f'.repeat(11)}`,
+  ])
     t.ok(isTaken('challenge', { chainId }), String(chainId))
-  for (const chainId of [0, 1.5, '0', '01', '9'.repeat(16), '0x0', `0x1${'f'.repeat(12)}`, '0X1'])
+  for (const chainId of [
+    0,
+    1.5,
+    '0',
+    '01',
+    'eip155:0',
+    'eip155:',
+    'EIP155:1',
+    'solana:1',
+    '9'.repeat(16),
+    '0x0',
+    `0x1${'f'.repeat(12)}`,
+    '0X1',
+  ])
     t.notOk(isTaken('challenge', { chainId }), String(chainId))
   t.ok(isTaken('login', { signature: '' }))
 })

@@ -322,9 +322,11 @@ t.test('reads the old form of the body', async t => {
   }
   const made = await run(poll, accountId, { body: old })
   t.match(made.data, { destination: { currency: 'usdc', network: 'base', address: OUTSIDE, extraId: null } })
-  t.match(await run(poll, accountId, { body: { ...old, chainId: '8453' } }), {
-    data: { id: made.data!['id'], repeated: true },
-  })
+  for (const chainId of ['8453', 'eip155:8453', '0x2105'])
+    t.match(await run(poll, accountId, { body: { ...old, chainId } }), {
+      data: { id: made.data!['id'], repeated: true },
+    })
+  t.match(await run(poll, accountId, { body: { ...old, chainId: 'eip155:1' } }), { field: 'tokenAddress' })
   for (const [wrong, field] of [
     [{ ...old, chainId: 1 }, 'tokenAddress'],
     [{ ...old, tokenAddress: OUTSIDE }, 'tokenAddress'],
@@ -343,7 +345,7 @@ t.test('reads the old form of the body', async t => {
   for (const [field, least, most] of [
     ['tokenAddress', 'x', 'x'.repeat(128)],
     ['recipientAddress', 'x', 'x'.repeat(128)],
-    ['chainId', 1, '9'.repeat(16)],
+    ['chainId', 1, '9'.repeat(15)],
   ] as const) {
     t.equal(problem({ ...old, [field]: least }), undefined)
     t.equal(problem({ ...old, [field]: most }), undefined)

@@ -10,6 +10,7 @@ import type { Static, TSchema } from 'typebox/type'
 import { component, nameText, text } from '@gatewright/host/schemas'
 import { type OperationRules, PolicySchema, textOrNull, type Example } from '@gatewright/host/internal'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
+import { chainIdInput } from '../../chain/chain-id.ts'
 import { deny } from '../../product/denials.ts'
 import { checkPolicy, keyLabel, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import {
@@ -31,6 +32,7 @@ interface BootstrapServices extends Pick<HostServices, 'issuer' | 'aliases' | 'c
 // The verifier checks the form of the statement: the type is for the API description only.
 const statement = (description: string, described: TSchema = Type.String()): Type.TUnknown =>
   Type.Unknown({ description, 'x-described': described })
+const CHAIN = 'The chain that the wallet is on'
 const Body = Type.Object(
   {
     address: Type.Optional(statement('The address of the wallet, as written in the signed text')),
@@ -43,9 +45,7 @@ const Body = Type.Object(
     ),
     template: Type.Optional(statement('Names the template of the text, so that no other is tried')),
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
-    chainId: Type.Optional(
-      statement('The EIP-155 number of the chain that the wallet is on', Type.Integer()),
-    ),
+    chainId: Type.Optional(statement(CHAIN, chainIdInput(CHAIN))),
     walletLabel: Type.Optional(nameText(0, 120)),
     keyLabel: Type.Optional(keyLabel),
     scopes: Type.Optional(requestedScopes),

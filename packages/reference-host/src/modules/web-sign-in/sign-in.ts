@@ -7,6 +7,7 @@ import { component, idText, instant, nameText, text } from '@gatewright/host/sch
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import type { WebTokens } from '@gatewright/host/internal'
 import { isEthereumAddress } from '../../chain/addresses.ts'
+import { chainIdInput, readChainId } from '../../chain/chain-id.ts'
 import { deny } from '../../product/denials.ts'
 import { LATER, WALLET } from '../examples.ts'
 import { type ChallengeCodec, LOGIN_DIGEST } from './challenge.ts'
@@ -37,12 +38,7 @@ const wallet = {
   address: idText(42, 'The address of the wallet: 0x and 40 hex digits'),
   connector: orNull(nameText(0, 40)),
   walletLabel: orNull(nameText(0, 120)),
-  chainId: orNull(
-    Type.Union([
-      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-      Type.String({ pattern: '^([1-9][0-9]{0,14}|0x[1-9a-f][0-9a-f]{0,11})$' }),
-    ]),
-  ),
+  chainId: orNull(chainIdInput('The chain that the wallet is on')),
 }
 const ChallengeBody = Type.Object(
   { ...wallet, requestId: Type.Optional(cliRequestId), code: Type.Optional(typedCode) },
@@ -119,7 +115,7 @@ function challenge({
           field: 'address',
         })
       const { connector = null, walletLabel = null, requestId, code } = body
-      const chainId = body.chainId === undefined || body.chainId === null ? null : Number(body.chainId)
+      const chainId = body.chainId === undefined || body.chainId === null ? null : readChainId(body.chainId)
       const now = clock.now()
       const request = requestId === undefined ? undefined : await enterCode(db, requestId, code ?? '', now)
       if (requestId !== undefined && !request) return challengeNotFound

@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host/internal'
 import { canonicalAddress, readAddress } from '../../chain/addresses.ts'
+import { readChainId } from '../../chain/chain-id.ts'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import { isUnspendable } from '../../chain/unspendable.ts'
 import { deny } from '../../product/denials.ts'
@@ -50,10 +51,10 @@ export function fromOldForm(
   { tokenAddress, recipientAddress, chainId }: OldDestination,
 ): Verdict<Destination, HostDenial> {
   const token = tokenAddress.toLowerCase()
+  const wanted = readChainId(chainId)
   const found = findAsset(
     assets,
-    ({ network }) =>
-      String(network.chainId) === String(chainId) && network.tokenContract?.toLowerCase() === token,
+    ({ network }) => network.chainId === wanted && network.tokenContract?.toLowerCase() === token,
   )
   if (!found)
     return deny('invalid_request', 'tokenAddress and chainId must be of an asset of withdrawals/assets', {

@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host/internal'
+import { chainIdInput } from '../../chain/chain-id.ts'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
@@ -34,11 +35,7 @@ export const Body = {
       destination: Type.Optional(DestinationBody),
       tokenAddress: Type.Optional(idText(128, 'With `recipientAddress` and `chainId`: the old form')),
       recipientAddress: Type.Optional(idText(128, 'The address that receives it, in the old form')),
-      chainId: Type.Optional(
-        Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
-          description: 'The chain of `tokenAddress`, in the old form',
-        }),
-      ),
+      chainId: Type.Optional(chainIdInput('The chain of `tokenAddress` in the old form')),
     },
     component('PartnerWithdrawalRequest', 'How much to send where; the destination in one of two forms'),
   ),

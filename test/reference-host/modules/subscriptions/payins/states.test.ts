@@ -46,33 +46,59 @@ t.test('a term keeps its day of the month', async t => {
   t.equal(end('2028-02-29', 12), '2029-02-28T09:30:00.000Z')
 })
 
-t.test('a payment adds exactly one interval to a running term and never removes time', async t => {
-  const when = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2090, 0, 1) })
-  const property = fc.property(
-    when,
-    fc.array(fc.record({ gapMs: fc.integer({ min: 0, max: 5_000_000_000 }), yearly: fc.boolean() }), {
-      maxLength: 20,
-    }),
-    (start, payments) => {
-      let now = start
-      let term: PaidTerm | undefined
-      for (const { gapMs, yearly } of payments) {
-        now += gapMs
-        const before = term && termEnd(term)
-        term = extendTerm(term, yearly ? 'year' : 'month', now)
-        const paid = yearly ? 12 : 1
-        const months = before !== undefined && before > now ? term.months - paid : 0
-        assert.equal(termEnd({ ...term, months: months + paid }), termEnd(term))
-        assert.ok(termEnd(term) > now)
-        assert.ok(before === undefined || termEnd(term) > before)
-      }
-    },
-  )
-  await holds(t, property)
+t.test('a late payment pays the period in which it comes, and keeps the day of the month', async t => {
+  const at = (day: string): number => Date.parse(`${day}T09:30:00Z`)
+  const began = { anchorAt: at('2026-01-31'), months: 1 }
+  const end = (term: PaidTerm, interval: 'month' | 'year', now: string): string =>
+    new Date(termEnd(extendTerm(term, interval, at(now)))).toISOString().slice(0, 10)
+  for (const [now, expected] of [
+    ['2026-02-28', '2026-03-31'],
+    ['2026-03-03', '2026-03-31'],
+    ['2026-03-30', '2026-03-31'],
+    ['2026-03-31', '2026-04-30'],
+    ['2026-04-09', '2026-04-30'],
+    ['2027-02-01', '2027-02-28'],
+    ['2028-02-29', '2028-03-31'],
+  ] as const)
+    t.equal(end(began, 'month', now), expected, now)
+  const leap = { anchorAt: at('2028-02-29'), months: 12 }
+  t.equal(end(leap, 'year', '2029-03-10'), '2030-02-28')
+  t.equal(end(leap, 'year', '2031-06-01'), '2032-02-29')
 })
 
-t.test('a term that ends now has ended', async t => {
+t.test(
+  'a payment extends a term by whole periods to the first end after it, and never removes time',
+  async t => {
+    const when = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2090, 0, 1) })
+    const property = fc.property(
+      when,
+      fc.array(fc.record({ gapMs: fc.integer({ min: 0, max: 5_000_000_000 }), yearly: fc.boolean() }), {
+        maxLength: 20,
+      }),
+      (start, payments) => {
+        let now = start
+        const firstGapMs = payments[0]?.gapMs ?? 0
+        let term: PaidTerm | undefined
+        for (const { gapMs, yearly } of payments) {
+          now += gapMs
+          const before = term && termEnd(term)
+          term = extendTerm(term, yearly ? 'year' : 'month', now)
+          const period = yearly ? 12 : 1
+          const previous = termEnd({ ...term, months: term.months - period })
+          assert.equal(term.anchorAt, start + firstGapMs)
+          assert.ok(termEnd(term) > now)
+          assert.ok(before === undefined || termEnd(term) > before)
+          // One period less would have ended already, or is what was paid before.
+          assert.ok(previous <= now || previous === before)
+        }
+      },
+    )
+    await holds(t, property)
+  },
+)
+
+t.test('a payment at the end of a term pays the next period, like one before it', async t => {
   const term = { anchorAt: Date.UTC(2026, 0, 1), months: 1 }
-  t.same(extendTerm(term, 'month', termEnd(term)), { anchorAt: termEnd(term), months: 1 })
+  t.same(extendTerm(term, 'month', termEnd(term)), { anchorAt: term.anchorAt, months: 2 })
   t.same(extendTerm(term, 'month', termEnd(term) - 1), { anchorAt: term.anchorAt, months: 2 })
 })

@@ -7,6 +7,7 @@ import { idText } from '@gatewright/host/schemas'
 import { Currency } from '@gatewright/host/internal'
 import type { HostServices, Call } from '@gatewright/host'
 import type { HostDenial, WriteContext } from '@gatewright/host/internal'
+import { chainIdInput, readChainId } from '../../../chain/chain-id.ts'
 import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
 import { deny } from '../../../product/denials.ts'
 import { lockAccountFirst } from '../../users/lock-account.ts'
@@ -29,11 +30,7 @@ export const payinTerms = {
     Type.Enum(['onchain', 'balance'], { description: 'How to pay it. Default: onchain' }),
   ),
   asset: Type.Optional(idText(40, 'The token to pay with. Default: the first of the chain')),
-  chainId: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
-      description: 'The chain to pay on. Default: the first that is configured',
-    }),
-  ),
+  chainId: Type.Optional(chainIdInput('The chain to pay on (default: the first that is configured)')),
   payFrom: Type.Optional(
     Type.Enum(['wallet', 'anywhere'], {
       description: '`anywhere` requests a deposit address, to which anybody may send. Default: wallet',
@@ -170,8 +167,8 @@ function chooseReceiver(
 ): Verdict<PayinReceiver | null, HostDenial> {
   const [first] = receivers
   if (!first || method === 'balance') return allow(null)
-  const onChain =
-    chainId === undefined ? receivers : receivers.filter(each => each.chainId === Number(chainId))
+  const wanted = chainId === undefined ? undefined : readChainId(chainId)
+  const onChain = wanted === undefined ? receivers : receivers.filter(each => each.chainId === wanted)
   if (onChain.length === 0) {
     const chains = [...new Set(receivers.map(each => each.chainId))]
     return deny('invalid_request', `chainId must be one of ${chains.join(', ')}`, { field: 'chainId' })

@@ -127,7 +127,8 @@ export async function listUnmatched(db: SqlQueries, limit: number): Promise<read
 
 /** Marks an unmatched transfer as handled; false when the reference is unknown or was handled before. */
 export async function markHandled(db: SqlQueries, reference: string, now: EpochMs): Promise<boolean> {
-  const [, chainId, txHash, logIndex] = /^(\d{1,15}):(0x[0-9a-f]{64}):(\d{1,9})$/.exec(reference) ?? []
+  const [, chainId, txHash, logIndex] =
+    /^(?:eip155:)?(\d{1,15}):(0x[0-9a-f]{64}):(\d{1,9})$/.exec(reference) ?? []
   if (chainId === undefined || txHash === undefined) return false
   const text = `update gw_unmatched_transfers set handled_at = $1
     where chain_id = $2 and tx_hash = $3 and log_index = $4 and handled_at is null returning 1 as handled`
