@@ -74,7 +74,7 @@ export {
   instantOrNull,
   textOrNull,
 } from './schemas/fields.ts'
-export { INSTANT_FORMAT, parseInstant } from './schemas/instant.ts'
+export { DATE_OR_INSTANT, INSTANT_FORMAT, isDate } from './schemas/instant.ts'
 export { URL_FORMAT, isName } from './schemas/names.ts'
 export { backupEmbedded } from './storage/backup-embedded.ts'
 export { acceptedFrom } from './storage/restores.ts'

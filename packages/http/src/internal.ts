@@ -17,6 +17,7 @@ export type {
   WireResponse,
   WriteFacts,
 } from './ports.ts'
+export { codingDenial } from './request/body.ts'
 export type { TrustedProxies } from './request/client-address.ts'
 export type { CanonicalFacts, OldName, RequestFacts } from './request/facts.ts'
 export type { CheckedInput, InputSchemas, StandardSchema } from './request/input.ts'

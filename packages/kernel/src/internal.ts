@@ -7,6 +7,7 @@ export { createFairQueue, isClassFull, QUEUE_FULL, runQueued } from './fair-queu
 export { toFault } from './fault.ts'
 export { warnMemoryStorage } from './memory-warning.ts'
 export { saysNothingHappened } from './nothing-happened.ts'
+export { parseInstant } from './instant.ts'
 export { checkOptions, integerOption } from './options.ts'
 export { counterOwner, keyPolicyId } from './policy-id.ts'
 export { DEFAULT_REDIS_PREFIX, endsSession, redisLane } from './revocation-feed.ts'

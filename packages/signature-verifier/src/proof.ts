@@ -1,7 +1,7 @@
+import { parseInstant } from '@gatewright/kernel/internal'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import type { Keccak256 } from './signatures/recover.ts'
-import { parseRfc3339 } from './templates/rfc3339.ts'
 import { parseHex } from './signatures/ecdsa.ts'
 import { isPlainLine, looksLikeField } from './templates/plain-text.ts'
 
@@ -123,9 +123,9 @@ export function readStatement(
   if (typeof nonce !== 'string' || !NONCE.test(nonce)) {
     return invalidRequest('nonce', 'must be 8 to 128 visible ASCII characters')
   }
-  const issued = parseRfc3339(issuedAt)
+  const issued = parseInstant(issuedAt)
   if (issued === undefined) return invalidRequest('issuedAt', 'must be an RFC 3339 date-time')
-  const expires = parseRfc3339(expiresAt)
+  const expires = parseInstant(expiresAt)
   if (expires === undefined) return invalidRequest('expiresAt', 'must be an RFC 3339 date-time')
   const chainId = readChainId(proof.chainId)
   if (typeof chainId === 'object') return chainId

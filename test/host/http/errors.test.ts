@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 
@@ -218,4 +219,30 @@ t.test('says in words what a text must be', async t => {
     host.send('/user/v1/payments', { body: { to: { walletAddress }, amountCents: 5 }, headers })
   t.match((await pay('bob')).body, { message: 'to.walletAddress must be 0x and 40 hex digits.' })
   t.match((await pay(7)).body, { message: 'to.walletAddress must be a text.' })
+})
+
+t.test('denies a body with a content coding on every surface, and names the accepted one', async t => {
+  const body = gzipSync(JSON.stringify({ amountCents: 100 }))
+  const credentials = { ...headers, 'x-user-key': user.key, 'x-partner-key': host.partnerKey }
+  for (const path of [
+    PAYIN,
+    '/user/v1/bootstrap',
+    '/user/v1/sessions',
+    '/partner/v1/users/resolve',
+    '/partner/v1/sessions',
+    '/auth/challenge',
+    // The signature of a provider covers the bytes as sent.
+    '/providers/sandbox/events',
+  ]) {
+    const response = await fetch(host.url + path, {
+      method: 'POST',
+      headers: { ...credentials, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body,
+    })
+    t.equal(response.status, 415, path)
+    t.equal(response.headers.get('accept-encoding'), 'identity', path)
+    t.match(await response.json(), { error: 'unsupported_media_type', message: /Content-Encoding/ }, path)
+  }
+  const read = await host.send('/user/v1/cards', { headers: { ...headers, 'content-encoding': 'gzip' } })
+  t.equal(read.status, 200, 'a read has no body')
 })

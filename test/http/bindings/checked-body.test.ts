@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
 import type { AliasPort, BodyChoice } from '@gatewright/http/internal'
@@ -54,7 +55,7 @@ async function served(server: Server, t: Test): Promise<Send> {
     fetch(`http://127.0.0.1:${port}/`, {
       method: 'POST',
       headers: request.headers,
-      body: await request.text(),
+      body: await request.arrayBuffer(),
     })
 }
 
@@ -161,6 +162,65 @@ for (const { name, mount, port } of cases) {
     t.match(await post({ amount: -5 }), denied)
   })
 }
+
+/** Values of `Content-Encoding`, with bytes to send. */
+const text = JSON.stringify({ amountCents: 5 })
+const CODED: Readonly<Record<string, Uint8Array | string>> = {
+  gzip: gzipSync(text),
+  'x-gzip': gzipSync(text),
+  deflate: deflateSync(text),
+  br: brotliCompressSync(text),
+  GZIP: gzipSync(text),
+  'identity, gzip': gzipSync(text),
+  'gzip, identity': gzipSync(text),
+  'aws-chunked': text,
+  'not a coding': text,
+}
+
+for (const [name, mount] of Object.entries(servers)) {
+  t.test(`${name}: denies a body with a content coding, and names the accepted one`, async t => {
+    const made = await setUp(table)
+    const send = await mount(made, t)
+    const post = async (coding: string, body: Uint8Array | string): Promise<Response> => {
+      const { authorization } = made
+      const headers = { authorization, 'content-type': 'application/json', 'content-encoding': coding }
+      return send(new Request('http://api.test/', { method: 'POST', headers, body: body as string }))
+    }
+    for (const [coding, body] of Object.entries(CODED)) {
+      // Parsers of Express that run before the gate deny these by themselves.
+      if (/^Express, (?:kept|parsed)$/.test(name) && !/^(?:gzip|deflate|br)$/i.test(coding)) continue
+      // This parser of Koa reads no coded body.
+      if (/^Koa, (?:kept|parsed)$/.test(name) && body !== text) continue
+      const response = await post(coding, body)
+      t.equal(response.status, 415, coding)
+      t.equal(response.headers.get('accept-encoding'), 'identity', coding)
+      t.match(await response.json(), { error: 'unsupported_media_type', message: /Content-Encoding/ })
+    }
+    for (const coding of ['identity', 'Identity', ''])
+      t.equal((await post(coding, text)).status, 200, `'${coding}'`)
+  })
+}
+
+t.test('Fastify: denies a coded body of an own handler before its parser reads it', async t => {
+  const { api, route, authorization } = await setUp(table)
+  const gw = fastifyGate(api, { body: 'kept' })
+  const app = fastify()
+  await app.register(gw.plugin)
+  app.post(
+    '/',
+    gw.handle(route, async () => ({ status: 200 })),
+  )
+  t.teardown(() => app.close())
+  const headers = { authorization, 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  const { statusCode, headers: fields } = await app.inject({
+    method: 'POST',
+    url: '/',
+    headers,
+    payload: gzipSync(text),
+  })
+  t.equal(statusCode, 415)
+  t.equal(fields['accept-encoding'], 'identity')
+})
 
 t.test('checks the body that a parser has read of a GET request', async t => {
   const { api, route, authorization } = await setUp(table)

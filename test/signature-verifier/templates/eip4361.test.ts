@@ -110,7 +110,6 @@ t.test('rejects every altered spelling of a valid message', async t => {
     ['leading zero in the chain id', TEXT.replace('Chain ID: 1', 'Chain ID: 01')],
     ['short nonce', TEXT.replace('32891756abc', 'short12')],
     ['nonce with a dash', TEXT.replace('32891756abc', '32891756-abc')],
-    ['lower-case t and z', TEXT.replace('2026-01-01T00:00:00Z', '2026-01-01t00:00:00z')],
     ['day that is not there', TEXT.replace('2026-01-01T00:05:00Z', '2026-02-30T00:05:00Z')],
     ['relative URI', TEXT.replace('URI: https://app.example.com/login', 'URI: /login')],
     ['broken escape', TEXT.replace('URI: https://app.example.com/login', 'URI: https://a.example/%zz')],

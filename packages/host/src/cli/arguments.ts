@@ -1,5 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { parseInstant } from '../schemas/instant.ts'
+import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
 import { money } from './cell.ts'
 import { UsageError } from './command.ts'
 

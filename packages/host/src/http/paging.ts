@@ -1,8 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
 import type { ListPosition } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
 import type { Place } from '../records/newest-page.ts'
+import { DATE_OR_INSTANT, isDate } from '../schemas/instant.ts'
 import { deny, type HostDenial } from './codes.ts'
 
 /** The longest cursor, in characters. */
@@ -95,21 +96,22 @@ function matchCursor(pattern: RegExp, cursor: string): RegExpExecArray | null {
   return found && encoded(found[0]) === cursor ? found : null
 }
 
-const INSTANT = '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d{1,3})?Z)?$'
-const expected = 'must be a date, such as 2026-11-30, or a UTC timestamp, such as 2026-11-30T12:00:00Z'
+const expected = 'must be a date, such as 2026-11-30, or an instant (RFC 3339), such as 2026-11-30T12:00:00Z'
+
+const RANGE_END = DATE_OR_INSTANT.replace('[+-]', '[+ -]')
 
 /** The query parameters that choose the time of creation. Times are UTC. */
 export const createdRange = {
   from: Type.Optional(
     Type.String({
-      pattern: INSTANT,
+      pattern: RANGE_END,
       description: 'Only those that were created at this time or later. A date stands for its start in UTC',
       expected,
     }),
   ),
   to: Type.Optional(
     Type.String({
-      pattern: INSTANT,
+      pattern: RANGE_END,
       description: 'Only those that were created before this time. A date stands for its end in UTC',
       expected,
     }),
@@ -130,7 +132,7 @@ export function rangeOf({
     return deny('invalid_request', `from ${expected}`, { field: 'from' })
   if (to !== undefined && last === undefined)
     return deny('invalid_request', `to ${expected}`, { field: 'to' })
-  const end = last === undefined || to?.includes('T') ? last : last + DAY_MS
+  const end = last !== undefined && to !== undefined && isDate(to) ? last + DAY_MS : last
   if (start !== undefined && end !== undefined && end <= start)
     return deny('invalid_request', 'to must be after from', { field: 'to' })
   return allow({ from: start, to: end })
@@ -138,9 +140,8 @@ export function rangeOf({
 
 const DAY_MS = 86_400_000
 
-/** Undefined for a date that does not exist, such as February 30. */
+/** Reads a date or an instant. Undefined for one that does not exist, such as February 30. */
 function readInstant(text: string): EpochMs | undefined {
-  const date = new Date(text.includes('T') ? text : `${text}T00:00:00Z`)
-  const exists = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text.slice(0, 19))
-  return exists && date.getTime() >= 0 ? date.getTime() : undefined
+  // A form, or a query that is not encoded, sends the sign of an offset as a space.
+  return parseInstant(isDate(text) ? `${text}T00:00:00Z` : text.replace(/ (?=\d\d:\d\d$)/, '+'))
 }

@@ -13,7 +13,7 @@ const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>
   404: ['NotFound', 'Not found for the current user or session'],
   409: ['Conflict', 'The state of the resource does not allow it'],
   413: ['BodyTooLarge', 'The body is too large'],
-  415: ['UnsupportedMediaType', 'The body is not JSON'],
+  415: ['UnsupportedMediaType', 'The body is not JSON, or has a content coding'],
   429: ['RateLimited', 'Rate limit of the key, session or address, or the same write still running'],
   500: ['InternalError', 'Unexpected error'],
   503: ['Unavailable', 'A dependency is down, or the outcome of an earlier run is unknown'],

@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox/type'
+import { parseInstant } from '@gatewright/kernel/internal'
 import { counted } from './counted.ts'
-import { INSTANT_FORMAT, parseInstant } from './instant.ts'
+import { INSTANT_FORMAT } from './instant.ts'
 import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 
 // `strict` rejects keywords outside JSON Schema. The schemas themselves are not validated, which would double the time to

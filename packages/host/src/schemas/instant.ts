@@ -1,21 +1,9 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-
-/** The JSON Schema format of instants. */
+/** The JSON Schema format of instants, which `parseInstant` of the kernel reads. */
 export const INSTANT_FORMAT = 'date-time'
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+/** The pattern of a date, or of an instant. Whether the day exists is not part of it. */
+export const DATE_OR_INSTANT =
+  '^\\d{4}-\\d{2}-\\d{2}(?:[Tt]\\d{2}:\\d{2}:\\d{2}(?:\\.\\d+)?(?:[Zz]|[+-]\\d{2}:\\d{2}))?$'
 
-/**
- * Parses an instant (RFC 3339), or returns undefined. An offset or `Z` is required: without it, the instant would depend on the time
- * zone of this machine.
- */
-export function parseInstant(text: string): EpochMs | undefined {
-  const at = INSTANT.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
-  return Number.isNaN(at) ? undefined : at
-}
-
-/** Whether a date exists: `Date` would read February 31 as March 3. */
-function isDay(date: string): boolean {
-  const at = Date.parse(`${date}T00:00:00Z`)
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date)
-}
+/** Whether a text of this pattern is a date, which stands for a whole day of UTC. */
+export const isDate = (text: string): boolean => text.length === 10

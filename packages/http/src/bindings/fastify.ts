@@ -12,7 +12,7 @@ import { fieldsByName, connectionOf } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { authorize, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
+import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 
 export type { FastifyGate } from './fastify-types.ts'
@@ -53,12 +53,9 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler'> => ({
     async onRequest(request, reply) {
       const { raw } = request
-      const result = await authorize(gate, route, {
-        request: raw,
-        facts: facts(raw),
-        params: paramsOf(request),
-        pattern: request.routeOptions?.url,
-      })
+      const params = paramsOf(request)
+      const incoming = { request: raw, facts: facts(raw), params, pattern: request.routeOptions?.url }
+      const result = await authorizeUnread(gate, route, incoming, captured)
       if (!result.ok) return sendReply(reply, result.response)
       progress.set(raw, { route, authorized: result.value, connection: connectionOf(reply.raw) })
       return undefined

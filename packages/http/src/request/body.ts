@@ -1,6 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { parse as parseContentType } from 'content-type'
 import { deny, type RequestDenial } from '../codes.ts'
+import type { DenialWithHeaders } from '../response/outcome.ts'
+import type { RequestFacts } from './facts.ts'
 import { validateJson } from './validate-json.ts'
 
 /** The denial of a body that is not JSON, such as a form. */
@@ -33,6 +35,24 @@ export function parseJsonObject(
   const problem = validateJson(value)
   if (problem) return deny('invalid_request', problem.message, { field: problem.field })
   return allow(value as Record<string, unknown>)
+}
+
+/**
+ * Denies a body with a content coding, such as gzip: `unsupported_media_type`, with the codings that are accepted (RFC 9110 section
+ * 15.5.16). A signature covers the bytes as sent and an idempotency key is compared by them, so no body is decoded. A binding behind a
+ * parser that has decoded the body denies it too: what a request means must not depend on the server.
+ */
+export function codingDenial(facts: Pick<RequestFacts, 'header'>): DenialWithHeaders | undefined {
+  const codings = facts.header('content-encoding')?.toLowerCase().split(',') ?? []
+  return codings.every(coding => ['', 'identity'].includes(coding.trim())) ? undefined : coded
+}
+
+const coded: DenialWithHeaders = {
+  ...deny(
+    'unsupported_media_type',
+    'send the body without a content coding: Content-Encoding must be absent or identity',
+  ),
+  headers: [['Accept-Encoding', 'identity']],
 }
 
 /** Whether a media type is JSON in UTF-8. */

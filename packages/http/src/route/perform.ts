@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { OpenGate } from '../gate-types.ts'
 import type { WireResponse } from '../ports.ts'
+import { codingDenial } from '../request/body.ts'
 import type { RequestFacts } from '../request/facts.ts'
 import type { HttpResponse } from '../response/http-response.ts'
 import type { Outcome } from '../response/outcome.ts'
@@ -30,14 +31,20 @@ export type EnteredRequest = Omit<IncomingRequest, 'request' | 'facts'>
 /** Returns an empty body, for requests whose body is absent or not needed. */
 const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 
-/** Translates old names, then authorizes a request. */
-export async function authorize<C extends OpenCall>(
+/** Translates old names, then authorizes a request whose body the framework reads next. Denials: also `codingDenial`. */
+export async function authorizeUnread<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: Pick<IncomingRequest, 'request' | 'facts' | 'params' | 'pattern'>,
+  captured: boolean,
 ): Promise<StepResult<AuthorizedRequest>> {
   const entered = gate.enter(incoming.request, incoming.facts)
-  return entered.ok ? authorizeEntered(route, entered.value, incoming) : entered
+  if (!entered.ok) return entered
+  const { value: context } = entered
+  const authorized = await authorizeEntered(route, context, incoming)
+  const denial = readsBody(route, context, captured) ? codingDenial(context.facts) : undefined
+  if (!authorized.ok || !denial) return authorized
+  return { ok: false, response: gate.conclude(context, { kind: 'denial', denial }) }
 }
 
 function authorizeEntered<C extends OpenCall>(
@@ -63,6 +70,15 @@ export async function startCall<C extends OpenCall>(
   return entered.ok ? startEntered(route, entered.value, incoming, captured) : entered
 }
 
+/** Whether the gate reads the body of a request. An existing handler may read the body of a GET, if a parser runs for every method. */
+function readsBody(
+  route: Pick<Route<never>, 'readsBody'>,
+  { facts: { method } }: Pick<RequestContext, 'facts'>,
+  captured: boolean,
+): boolean {
+  return captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
+}
+
 async function startEntered<C extends OpenCall>(
   route: Route<C>,
   context: RequestContext,
@@ -72,10 +88,9 @@ async function startEntered<C extends OpenCall>(
   const authorized = await authorizeEntered(route, context, incoming)
   if (!authorized.ok) return authorized
   const { params, connection, replaceBody } = incoming
-  const { method } = context.facts
-  // An existing handler may read the body of a GET, if a parser runs for every method.
-  const isRead = captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
-  const readBody = isRead ? () => incoming.readBody() : noBody
+  const readBody = readsBody(route, context, captured)
+    ? async () => codingDenial(context.facts) ?? incoming.readBody()
+    : noBody
   const source = { params, readBody, connection, captured }
   return route.startCall(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }

@@ -1,12 +1,12 @@
 import * as Type from 'typebox/type'
 import { idText, nameText } from '@gatewright/host/schemas'
-import { type Parser, jsonFile } from '@gatewright/host/internal'
+import { INSTANT_FORMAT, type Parser, jsonFile } from '@gatewright/host/internal'
 import { MAX_AGREEMENTS, MAX_LINKS, MAX_NOTICES, type Product } from '../product/product.ts'
 
 const strict = { additionalProperties: false }
 const httpsUrl = Type.String({ pattern: '^https://[!-~]{1,2000}$' })
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d{3})?Z$' })
+const instant = Type.String({ format: INSTANT_FORMAT })
 
 const ProductFile = Type.Object(
   {

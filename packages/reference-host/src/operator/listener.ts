@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { denialResponse, parseJsonObject, wire } from '@gatewright/http'
-import { type HttpResponse, failureResponse } from '@gatewright/http/internal'
+import { type HttpResponse, codingDenial, failureResponse } from '@gatewright/http/internal'
 import { readRawBody } from '@gatewright/http/node'
 import { isStorableText } from '@gatewright/kernel/internal'
 import { type Pages, type PageResponse, requestTimeLimit } from '@gatewright/host/internal'
@@ -100,6 +100,8 @@ async function responseOf(
     const denial = deny('method_not_allowed', `this path allows ${names}`)
     return denialResponse({ ...denial, headers: [['Allow', names]] }, 'plain')
   }
+  const coded = codingDenial(request)
+  if (coded) return denialResponse(coded, 'plain')
   const raw = await readRawBody(req, MAX_BODY_BYTES)
   const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
   if (!body.ok) return denialResponse(body, 'plain')

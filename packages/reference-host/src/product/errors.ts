@@ -53,7 +53,7 @@ export const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   service_unavailable: 'A dependency is down. Wait for `Retry-After` and repeat, a write with the same key.',
   session_expired: 'Mint a new session.',
   unauthorized: 'Send a valid credential of the kind that the `WWW-Authenticate` challenge names.',
-  unsupported_media_type: 'Send `Content-Type: application/json` in UTF-8.',
+  unsupported_media_type: 'Send `Content-Type: application/json` in UTF-8, without a `Content-Encoding`.',
   use_dpop_nonce:
     'Repeat the request once with a DPoP proof that has the nonce of the response field `DPoP-Nonce`.',
   wrong_surface: 'The session belongs to the other surface.',

@@ -1,5 +1,5 @@
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
-import { shownName, unknownName } from '@gatewright/kernel/internal'
+import { parseInstant, shownName, unknownName } from '@gatewright/kernel/internal'
 import { isAddressBlock } from '@gatewright/kernel/internal/address'
 import { utf8Length } from '@gatewright/kernel/internal/platform'
 import { deny } from '../codes.ts'
@@ -13,7 +13,6 @@ const MAX_LIMITS = 16
 const MAX_BYTES = 8192
 /** An operation id or `tag.*`. */
 const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_-]+)$/
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 const WINDOWS: readonly unknown[] = ['operation', 'day', 'month', 'total'] satisfies Window[]
 
 /** A wrong member: its path, and what is expected there. */
@@ -60,10 +59,7 @@ const objectOf =
 
 const amount = must('must be an integer of at least 0', v => Number.isSafeInteger(v) && (v as number) >= 0)
 const flag = must('must be true or false', v => typeof v === 'boolean')
-const instant = must(
-  'must be an RFC 3339 date-time',
-  v => typeof v === 'string' && INSTANT.test(v) && !Number.isNaN(Date.parse(v)),
-)
+const instant = must('must be an RFC 3339 date-time with Z or an offset', v => parseInstant(v) !== undefined)
 const pattern = must(
   'must be an operation id or "tag.*"',
   v => typeof v === 'string' && v.length <= 100 && PATTERN.test(v),
@@ -147,7 +143,8 @@ function readPolicy(value: unknown, maxLimits: number): Verdict<Policy, Denial<'
   }
   const policy = freeze(structuredClone(value)) as Policy
   const { notBefore, notAfter } = policy
-  if (notBefore !== undefined && notAfter !== undefined && Date.parse(notBefore) >= Date.parse(notAfter)) {
+  const [from = -Infinity, until = Infinity] = [parseInstant(notBefore), parseInstant(notAfter)]
+  if (from >= until) {
     return deny('invalid_request', 'notAfter must be later than notBefore', { field: 'notAfter' })
   }
   return allow(policy)

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
 import { addressMatcher } from '@gatewright/kernel/internal/address'
 import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operation-matcher.ts'
@@ -74,7 +74,8 @@ const MEMBERS: readonly (readonly [
     'notBefore',
     ({ notBefore }) => {
       if (notBefore === undefined) return undefined
-      const from = Date.parse(notBefore)
+      // A policy is checked when it is loaded; an instant that is none would block.
+      const from = parseInstant(notBefore) ?? Infinity
       return facts => facts.now < from
     },
   ],
@@ -82,7 +83,7 @@ const MEMBERS: readonly (readonly [
     'notAfter',
     ({ notAfter }) => {
       if (notAfter === undefined) return undefined
-      const until = Date.parse(notAfter)
+      const until = parseInstant(notAfter) ?? -Infinity
       return facts => facts.now >= until
     },
   ],

@@ -1,5 +1,5 @@
 import type { Rule } from '@gatewright/kernel'
-import { counterOwner, checkedRule } from '@gatewright/kernel/internal'
+import { counterOwner, checkedRule, parseInstant } from '@gatewright/kernel/internal'
 import { isFor, listCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'
@@ -70,7 +70,8 @@ function predicateRestrictions({ id, policy }: StoredPolicy, operation: string):
   const { denyOperations, allowOperations, notBefore, notAfter } = policy
   if (denyOperations && operationMatcher(denyOperations)(operation)) add('denyOperations', 'operation', 0)
   if (allowOperations && !operationMatcher(allowOperations)(operation)) add('allowOperations', 'operation', 0)
-  if (notBefore !== undefined) add('notBefore', 'notBefore', -Date.parse(notBefore))
-  if (notAfter !== undefined) add('notAfter', 'notAfter', Date.parse(notAfter))
+  const [from, until] = [parseInstant(notBefore), parseInstant(notAfter)]
+  if (from !== undefined) add('notBefore', 'notBefore', -from)
+  if (until !== undefined) add('notAfter', 'notAfter', until)
   return restrictions
 }

@@ -1,6 +1,6 @@
+import { parseInstant } from '@gatewright/kernel/internal'
 import { plainChainId } from './chain-id.ts'
 import { parseEip4361, type Eip4361Message } from './eip4361.ts'
-import { parseRfc3339 } from './rfc3339.ts'
 import { lineTemplate } from './line-template.ts'
 import type { Binding, Template, TemplateInput } from './template.ts'
 
@@ -63,7 +63,7 @@ export const signInWithEthereum: Template = {
     if (requestResources.length > 0) binds.push('request')
     const field = findDifference(message, requestResources, input)
     if (field !== undefined) return { kind: 'mismatch', field }
-    const notBefore = message.notBefore === undefined ? undefined : parseRfc3339(message.notBefore)
+    const notBefore = message.notBefore === undefined ? undefined : parseInstant(message.notBefore)
     return { kind: 'match', text: input.message, binds, chainId: message.chainId, notBefore }
   },
 }

@@ -1,5 +1,5 @@
+import { parseInstant } from '@gatewright/kernel/internal'
 import { isChecksumAddress } from '../signatures/address.ts'
-import { parseRfc3339 } from './rfc3339.ts'
 import { looksLikeField } from './plain-text.ts'
 import { AUTHORITY, isIpLiteral, isUri } from './uri.ts'
 
@@ -34,7 +34,7 @@ const CHAIN_ID = /^(?:0|[1-9]\d{0,19})$/
 const NONCE = /^[a-zA-Z0-9]{8,}$/
 const REQUEST_ID = /^(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2})*$/
 
-const isDateTime = (text: string): boolean => parseRfc3339(text) !== undefined
+const isDateTime = (text: string): boolean => parseInstant(text) !== undefined
 
 /** The lines after the statement: label, name, validity check, and whether the line is optional. */
 const FIELDS: readonly [string, keyof Eip4361Message | 'version', (text: string) => boolean, boolean][] = [

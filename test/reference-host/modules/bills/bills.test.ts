@@ -83,7 +83,7 @@ t.test('denies an invalid bill', async t => {
     ['dueAt', { dueAt: '2026-02-30' }],
     ['dueAt', { dueAt: '2026-13-01' }],
     ['dueAt', { dueAt: '2026-01-01T25:00:00Z' }],
-    ['dueAt', { dueAt: '2026-01-01T00:00:00+02:00' }],
+    ['dueAt', { dueAt: '2026-01-01T00:00:00' }],
     ['dueAt', { dueAt: 'tomorrow' }],
   ] as const)
     t.match(await user.write('/bills', { ...BILL, ...wrong }), { status: 400, body: { field } }, field)

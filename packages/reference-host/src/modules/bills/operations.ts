@@ -1,5 +1,5 @@
 import { allow } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
@@ -11,7 +11,7 @@ import {
 } from '@gatewright/host'
 import type { TransactionEntry } from '@gatewright/host/internal'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'
-import { Currency, instantOrNull, textOrNull } from '@gatewright/host/internal'
+import { Currency, DATE_OR_INSTANT, instantOrNull, isDate, textOrNull } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
@@ -28,8 +28,8 @@ const Body = Type.Object(
     payee: nameText(1, 80),
     amountCents: cents,
     dueAt: Type.String({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d{1,3})?Z)?$',
-      description: 'A UTC timestamp, or a date, which stands for its end in UTC',
+      pattern: DATE_OR_INSTANT,
+      description: 'An instant (RFC 3339), or a date, which stands for its end in UTC',
     }),
     reference: Type.Optional(nameText(1, 80)),
   },
@@ -107,9 +107,11 @@ function createBill({ clock }: Pick<HostServices, 'clock'>): Operation {
       const id = `bill_${effectId}`
       const existing = await bills.find(tx, accountId, id)
       if (existing) return success(existing, now)
-      const dueAt = readDueAt(body.dueAt)
+      const dueAt = parseInstant(isDate(body.dueAt) ? `${body.dueAt}T23:59:59.999Z` : body.dueAt)
       if (dueAt === undefined)
-        return deny('invalid_request', 'dueAt must be a real date or UTC timestamp', { field: 'dueAt' })
+        return deny('invalid_request', 'dueAt must be a date, such as 2026-11-30, or an instant (RFC 3339)', {
+          field: 'dueAt',
+        })
       await lockAccount(tx, accountId)
       if ((await bills.count(tx, accountId, 'paid_at is null')) >= MOST) {
         const details = { rule: 'max_bills' } as const
@@ -169,13 +171,6 @@ function payBill(
       return success(await bills.update(tx, bill, { paidAt: now }), now)
     },
   })
-}
-
-/** Reads a date or timestamp; undefined for one that does not exist, such as February 30. */
-function readDueAt(given: string): EpochMs | undefined {
-  const date = new Date(given.includes('T') ? given : `${given}T23:59:59.999Z`)
-  const exists = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(given.slice(0, 19))
-  return exists ? date.getTime() : undefined
 }
 
 function success(bill: Bill, now: EpochMs) {

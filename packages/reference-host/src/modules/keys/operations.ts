@@ -1,4 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
+import { parseInstant } from '@gatewright/kernel/internal'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
@@ -11,7 +12,7 @@ import {
   counted,
 } from '@gatewright/host/internal'
 import { component, nextCursor } from '@gatewright/host/schemas'
-import { INSTANT_FORMAT, parseInstant, PolicySchema } from '@gatewright/host/internal'
+import { INSTANT_FORMAT, PolicySchema } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import {
   checkPolicy,

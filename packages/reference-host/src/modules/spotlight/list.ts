@@ -1,3 +1,4 @@
+import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
 import { instant, text, component } from '@gatewright/host/schemas'
@@ -29,8 +30,8 @@ const ResponseData = Type.Object(
 export function listSpotlight({ product, clock }: SpotlightServices): Operation {
   const items = product.spotlight.map(item => ({
     item,
-    from: Date.parse(item.startsAt),
-    until: Date.parse(item.endsAt),
+    from: parseInstant(item.startsAt) as EpochMs,
+    until: parseInstant(item.endsAt) as EpochMs,
   }))
   return readOperation({
     id: 'spotlight.list',

@@ -11,7 +11,7 @@ import { deny } from '../../product/denials.ts'
  * `walletAddress`, which the alias table translates.
  */
 export const partnerUserFields = {
-  userId: Type.Optional(nameText(1, 120)),
+  userId: Type.Optional(nameText(1, 255)),
   walletAddress: Type.Optional(
     Type.Union([Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), Type.Null()], {
       description: 'The wallet of the user; must be the stored one if there is one',

@@ -1,0 +1,144 @@
+// Every place of the API that reads an instant reads RFC 3339 in full.
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
+import { partnerUser } from '../harness/partner.ts'
+
+const host = await startTestHost({ RATE_LIMITS: 'off' })
+t.teardown(() => host.close())
+const user = await bootstrapUser(host.send)
+const headers = bearer(user.token)
+const partner = await partnerUser(host, 'usr-instants', ['transactions.read'])
+
+/** Spellings of 2099-06-30T12:00:00.120Z, in the future. */
+const SPELLINGS = [
+  '2099-06-30T12:00:00.12Z',
+  '2099-06-30T12:00:00.120Z',
+  '2099-06-30T12:00:00.120456Z',
+  '2099-06-30T12:00:00.1204567890123456789Z',
+  '2099-06-30t12:00:00.12z',
+  '2099-06-30T12:00:00.12+00:00',
+  '2099-06-30T12:00:00.12-00:00',
+  '2099-06-30T14:00:00.12+02:00',
+  '2099-06-30T06:30:00.120000000-05:30',
+  '2099-07-01T02:00:00.12+14:00',
+]
+const AT = '2099-06-30T12:00:00.120Z'
+const WRONG = [
+  '2099-06-30T12:00:00',
+  '2099-06-31T12:00:00Z',
+  '2099-02-29T12:00:00Z',
+  '2099-06-30T24:00:00Z',
+  '2099-06-30T12:00:00.Z',
+  '2099-06-30T12:00:00+24:00',
+  '2099-06-30T12:00:00+0200',
+  '2099-06-30T12:00Z',
+  '20990630T120000Z',
+  'tomorrow',
+  '4086504000000',
+]
+
+/** The lists with `from` and `to`, and how to read them. */
+const LISTS: Readonly<Record<string, (query: string) => ReturnType<typeof host.send>>> = {
+  '/user/v1/transactions': query => host.send(`/user/v1/transactions?${query}`, { headers }),
+  '/user/v1/transactions.csv': query => host.send(`/user/v1/transactions.csv?${query}`, { headers }),
+  '/user/v1/subscriptions/payins': query => host.send(`/user/v1/subscriptions/payins?${query}`, { headers }),
+  '/partner/v1/transactions': query => partner(`/partner/v1/transactions?${query}`),
+}
+
+t.test('lists read every spelling of an instant, also as a form sends its sign', async t => {
+  for (const [path, read] of Object.entries(LISTS))
+    for (const name of ['from', 'to'])
+      for (const text of SPELLINGS) {
+        t.equal((await read(`${name}=${encodeURIComponent(text)}`)).status, 200, `${path} ${name} ${text}`)
+        // Unencoded, a plus becomes a space.
+        t.equal((await read(`${name}=${text}`)).status, 200, `${path} ${name} ${text}, not encoded`)
+      }
+})
+
+t.test('lists read one instant from all of its spellings', async t => {
+  const { body } = await host.send('/user/v1/deposits', {
+    body: { amountCents: 100 },
+    headers: { ...headers, 'idempotency-key': 'instants-1' },
+  })
+  t.ok(body)
+  const [made] = (await host.send('/user/v1/transactions', { headers })).body.data['transactions'] as {
+    createdAt: string
+  }[]
+  const at = Date.parse((made as { createdAt: string }).createdAt)
+  const shifted = (ms: number, hours: number, zone: string): string =>
+    new Date(ms + hours * 3_600_000).toISOString().replace('Z', zone)
+  for (const [hours, zone] of [
+    [0, 'Z'],
+    [0, 'z'],
+    [0, '+00:00'],
+    [14, '+14:00'],
+    [-5, '-05:00'],
+  ] as const) {
+    const count = async (query: string): Promise<number> =>
+      ((await host.send(`/user/v1/transactions?${query}`, { headers })).body.data['transactions'] as object[])
+        .length
+    t.equal(await count(`from=${shifted(at, hours, zone)}`), 1, `from ${zone}`)
+    t.equal(await count(`from=${shifted(at + 1, hours, zone)}`), 0, `from, 1 ms later, ${zone}`)
+    t.equal(await count(`to=${shifted(at, hours, zone)}`), 0, `to ${zone}`)
+    t.equal(await count(`to=${shifted(at + 1, hours, zone)}`), 1, `to, 1 ms later, ${zone}`)
+  }
+})
+
+t.test('lists deny what is no instant and no date', async t => {
+  for (const [path, read] of Object.entries(LISTS))
+    for (const name of ['from', 'to'])
+      for (const text of [...WRONG, '2099-06-30T12:00:00 0200', '2099-06-30 12:00:00Z'])
+        t.match(
+          await read(`${name}=${encodeURIComponent(text)}`),
+          { status: 400, body: { field: name } },
+          `${path} ${name} ${text}`,
+        )
+})
+
+/** Writes with an instant in the body: the instant that they answer with. */
+const WRITES: Readonly<
+  Record<string, (text: string, key: string) => Promise<{ status: number; at: unknown; field: unknown }>>
+> = {
+  async 'dueAt of a bill'(dueAt, key) {
+    const { status, body } = await host.send('/user/v1/bills', {
+      body: { payee: 'City Power', amountCents: 100, dueAt },
+      headers: { ...headers, 'idempotency-key': key.replaceAll(' ', '-') },
+    })
+    return { status, at: (body.data?.['bill'] as { dueAt?: string })?.dueAt, field: body['field'] }
+  },
+  async 'expiresAt of a key'(expiresAt) {
+    const { status, body } = await host.send('/user/v1/keys', { body: { expiresAt }, headers })
+    const listed = (await host.send('/user/v1/keys?limit=100', { headers })).body['keys'] as {
+      id: string
+      expiresAt?: string
+    }[]
+    const made = listed.find(({ id }) => id === body['userKeyId'])
+    return { status, at: made?.expiresAt, field: body['field'] }
+  },
+  async 'notAfter of a policy'(notAfter) {
+    const policy = { notAfter, notBefore: '2026-01-01t00:00:00z' }
+    const { status, body } = await host.send('/user/v1/sessions', { body: { policy }, headers })
+    return { status, at: status === 200 ? AT : undefined, field: body['field'] }
+  },
+}
+
+t.test('writes read every spelling of an instant as one instant, and deny what is none', async t => {
+  for (const [name, write] of Object.entries(WRITES)) {
+    for (const [index, text] of SPELLINGS.entries())
+      t.match(await write(text, `${name} ${index}`), { status: 200, at: AT }, `${name}: ${text}`)
+    for (const [index, text] of WRONG.entries()) {
+      // A number is a time of another form.
+      const field = name.split(' ')[0] as string
+      t.match(await write(text, `${name} wrong ${index}`), { status: 400, field }, `${name}: ${text}`)
+    }
+  }
+})
+
+t.test('a policy ends at the instant that its spelling says', async t => {
+  const past = new Date(Date.now() - 60_000).toISOString()
+  for (const notAfter of [past, past.toLowerCase(), past.replace('Z', '999999999+00:00')]) {
+    const { body } = await host.send('/user/v1/sessions', { body: { policy: { notAfter } }, headers })
+    const denied = await host.send('/user/v1/cards', { headers: bearer(body['sessionToken'] as string) })
+    t.match(denied, { status: 403, body: { error: 'policy_blocked', rule: 'notAfter' } }, notAfter)
+  }
+})
