@@ -29,7 +29,6 @@ const INSERTS = [
 const stores = await hostStoresEnv('postgres')
 const host = await startTestHost({
   ...stores.env,
-  DATABASE_PARTITIONS: '1',
   RATE_LIMITS: 'off',
   REQUEST_LOG: 'off',
 })

@@ -101,20 +101,3 @@ for (const [name, open] of Object.entries(STORES)) {
     t.equal(limited.filter(status => status === 429).length, 2, '22 requests, of which 20 may pass')
   })
 }
-
-t.test(
-  'postgresStore divides the tables of account data, and rejects tables that are divided otherwise',
-  async t => {
-    const name = uniqueName()
-    const pool = await openPostgresPool(name, 1)
-    t.teardown(() => pool.end())
-    await postgresStore(pool, { partitions: 3 }).migrate()
-    await postgresStore(pool, { partitions: 3 }).migrate()
-    const { rows } = await pool.query(
-      `select count(*)::int as parts from pg_inherits where inhparent = 'gw_spend_counters'::regclass`,
-    )
-    t.same(rows, [{ parts: 3 }])
-    await t.rejects(postgresStore(pool).migrate(), { cause: { message: /in 3 partitions/ } })
-    t.throws(() => postgresStore(pool, { partitions: 0 }), { name: 'TypeError', message: /partitions/ })
-  },
-)

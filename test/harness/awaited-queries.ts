@@ -9,8 +9,6 @@ import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
 export function withAwaitedQueries(db: SqlClient): SqlClient {
   return {
     dialect: db.dialect,
-    ...(db.features && { features: db.features }),
-    ...(db.partitions !== undefined && { partitions: db.partitions }),
     query: (text, values) => db.query(text, values),
     transaction: (work, options) =>
       db.transaction(async tx => {
@@ -30,8 +28,6 @@ export function withAwaitedQueries(db: SqlClient): SqlClient {
         }
         const wrapped: SqlTransaction = {
           dialect: tx.dialect,
-          ...(tx.features && { features: tx.features }),
-          ...(tx.partitions !== undefined && { partitions: tx.partitions }),
           query,
           ...(tx.defer && { defer }),
         }

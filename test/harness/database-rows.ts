@@ -9,11 +9,10 @@ export function openDatabaseOf(env: Readonly<Record<string, string>>): {
   readonly db: SqlClient
   close(): Promise<void>
 } {
-  const { DATABASE_URL: url, DATABASE_FEATURES: named, DATA_DIR: dataDir = '.' } = env
+  const { DATABASE_URL: url, DATA_DIR: dataDir = '.' } = env
   if (url !== undefined) {
     const pool = new pg.Pool({ connectionString: url, max: 2 })
-    const features = named === 'minimal' ? 'minimal' : 'all'
-    return { db: fromPgPool(pool, { features }), close: () => pool.end() }
+    return { db: fromPgPool(pool), close: () => pool.end() }
   }
   const database = new Database(join(dataDir, 'host.sqlite'))
   // The host writes at the same time.

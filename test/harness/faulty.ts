@@ -1,9 +1,8 @@
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
 import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import { openKeptPostgres } from './kept-postgres.ts'
-import { openPostgresPool, openRedis, testFeatures, testSqlOptions } from './stores.ts'
+import { openPostgresPool, openRedis } from './stores.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
 export type FaultyClients<Client> = Record<
@@ -19,6 +18,7 @@ async function faultyClients<Client>(
   target: string,
   rewrite: (response: Buffer) => Buffer,
   open: (url: string) => Promise<{ client: Client; close(): Promise<unknown> }>,
+  cutLast?: (client: Client, proxy: FaultProxy) => Client,
 ): Promise<FaultyClients<Client>> {
   const healthy = await open(target)
   const proxies: FaultProxy[] = []
@@ -27,6 +27,7 @@ async function faultyClients<Client>(
       const proxy = await faultProxy(target, rewrite)
       proxies.push(proxy)
       const opened = await open(proxy.url)
+      if (harm === 'cutAfter' && cutLast) return { ...opened, client: cutLast(opened.client, proxy) }
       proxy.harm = harm
       return opened
     }),
@@ -61,20 +62,43 @@ export async function faultyRedis(): Promise<FaultyClients<RedisClient>> {
 /** Postgres: in a malformed response every row (`DataRow`, type D) comes with one garbled column. */
 export async function faultyPostgres(
   migrate: (db: SqlClient) => Promise<void>,
-  features: SqlFeatures = testFeatures(),
 ): Promise<FaultyClients<SqlClient>> {
-  const { schema, close } = await openKeptPostgres(1, migrate, features)
-  const clients = await faultyClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
-    const pool = await openPostgresPool(schema, 1, url)
-    // Connects now, while the proxy is still harmless.
-    await pool.query('select 1')
-    return { client: fromPgPool(pool, { ...testSqlOptions(), features }), close: () => pool.end() }
-  })
+  const { schema, close } = await openKeptPostgres(1, migrate)
+  const clients = await faultyClients(
+    process.env['TEST_POSTGRES_URL'] as string,
+    garbleRows,
+    async url => {
+      const pool = await openPostgresPool(schema, 1, url)
+      // Connects now, while the proxy is still harmless.
+      await pool.query('select 1')
+      return { client: fromPgPool(pool), close: () => pool.end() }
+    },
+    cutAtCommit,
+  )
   return {
     ...clients,
     close: async () => {
       await clients.close()
       await close()
+    },
+  }
+}
+
+/** Cuts the connection when the database has replied to the only statement, or to the commit of a transaction. */
+function cutAtCommit(client: SqlClient, proxy: FaultProxy): SqlClient {
+  return {
+    ...client,
+    query(text, values) {
+      proxy.harm = 'cutAfter'
+      return client.query(text, values)
+    },
+    transaction(work, options) {
+      proxy.harm = 'none'
+      return client.transaction(async tx => {
+        const result = await work(tx)
+        proxy.harm = 'cutAfter'
+        return result
+      }, options)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { testFeatures, testPartitions, uniqueName } from './stores.ts'
+import { uniqueName } from './stores.ts'
 
 /** Which stores a test host runs on. */
 export type HostStores =
@@ -29,8 +29,6 @@ export async function hostStoresEnv(
   const env = {
     ...redis,
     DATABASE_URL: url.href,
-    DATABASE_PARTITIONS: String(testPartitions()),
-    DATABASE_FEATURES: testFeatures(),
     ...hostSecrets(),
   }
   return { env, drop: () => administer(`drop schema ${schema} cascade`) }

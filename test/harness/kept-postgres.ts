@@ -1,15 +1,13 @@
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
 import type pg from 'pg'
 import root from 'tap'
-import { openPostgresPool, testFeatures, testSqlOptions, uniqueName, type Connections } from './stores.ts'
+import { openPostgresPool, uniqueName, type Connections } from './stores.ts'
 
 type Migrate = (db: SqlClient) => Promise<void>
 
 interface KeptSchema {
   readonly schema: string
   readonly migrate: Migrate
-  readonly features: SqlFeatures
   readonly pools: pg.Pool[]
   /** One for each pool. */
   readonly connections: SqlClient[]
@@ -36,10 +34,9 @@ end $$`
 export async function openKeptPostgres(
   count: number,
   migrate: Migrate,
-  features: SqlFeatures = testFeatures(),
 ): Promise<Connections<SqlClient> & { readonly schema: string }> {
-  const at = idle.findIndex(kept => kept.migrate === migrate && kept.features === features)
-  const [kept = await createSchema(migrate, features)] = at < 0 ? [] : idle.splice(at, 1)
+  const at = idle.findIndex(kept => kept.migrate === migrate)
+  const [kept = await createSchema(migrate)] = at < 0 ? [] : idle.splice(at, 1)
   while (kept.pools.length < count) await connect(kept)
   return {
     schema: kept.schema,
@@ -51,8 +48,8 @@ export async function openKeptPostgres(
   }
 }
 
-async function createSchema(migrate: Migrate, features: SqlFeatures): Promise<KeptSchema> {
-  const kept: KeptSchema = { schema: uniqueName(), migrate, features, pools: [], connections: [] }
+async function createSchema(migrate: Migrate): Promise<KeptSchema> {
+  const kept: KeptSchema = { schema: uniqueName(), migrate, pools: [], connections: [] }
   root.teardown(async () => {
     if (idle.includes(kept)) idle.splice(idle.indexOf(kept), 1)
     await kept.pools[0]?.query(`drop schema ${kept.schema} cascade`)
@@ -62,9 +59,9 @@ async function createSchema(migrate: Migrate, features: SqlFeatures): Promise<Ke
   return kept
 }
 
-async function connect({ schema, features, pools, connections }: KeptSchema): Promise<SqlClient> {
+async function connect({ schema, pools, connections }: KeptSchema): Promise<SqlClient> {
   const pool = await openPostgresPool(schema, 1)
-  const client = fromPgPool(pool, { ...testSqlOptions(), features })
+  const client = fromPgPool(pool)
   pools.push(pool)
   connections.push(client)
   return client

@@ -7,7 +7,6 @@ import Database from 'libsql'
 import pg from 'pg'
 import { hostStoresEnv } from './host-stores.ts'
 import type { HttpResponse } from './host.ts'
-import { testSqlOptions } from './stores.ts'
 import { stepsOf } from './turns.ts'
 
 /** Stores that outlive the hosts of a test. */
@@ -64,7 +63,7 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
   const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
   return {
     env,
-    open: () => fromPgPool(pool, testSqlOptions()),
+    open: () => fromPgPool(pool),
     async close() {
       await pool.end()
       await drop()

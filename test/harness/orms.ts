@@ -21,7 +21,7 @@ import { sqliteTable, text as sqliteText } from 'drizzle-orm/sqlite-core'
 import { CamelCasePlugin, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import postgres from 'postgres'
-import { openPostgresPool, testSqlOptions, uniqueName } from './stores.ts'
+import { openPostgresPool, uniqueName } from './stores.ts'
 
 /** A team's ORM with a table `payments`, and the client over it. */
 export interface TeamOrm<Tx> {
@@ -47,7 +47,7 @@ export type OpenOrm = (place: Place, size: number) => Promise<TeamOrm<never>>
 const PAYMENT = 'create table if not exists payments (id text primary key, account text not null)'
 const ACCOUNT = 'acc_1'
 
-const options = ({ retries }: Place) => ({ ...testSqlOptions(), retries })
+const options = ({ retries }: Place) => ({ retries })
 const searchPath = (schema: string): string => `-c search_path=${schema}`
 
 async function openPool({ url, schema }: Place, size: number) {

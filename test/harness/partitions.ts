@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { dividedTables } from './table-marks.ts'
 
 /** A statement as it was sent. */
 export interface SentStatement {
@@ -46,4 +47,42 @@ export async function tablesInSeveralPartitions(
   for (const [, partition = '', table = ''] of plan.matchAll(/"Relation Name":"((gw_\w+)_p\d+of\d+)"/g))
     partitions.set(table, (partitions.get(table) ?? new Set()).add(partition))
   return [...partitions].filter(([, found]) => found.size > 1).map(([table, { size }]) => `${table}: ${size}`)
+}
+
+/** Into how many partitions `divideTables` divides each table. */
+export const PARTITIONS = 8
+
+/**
+ * Divides the tables of account data into native partitions, empty as they are after a migration. Postgres refuses a key that lacks the
+ * column, and plans which partitions a statement looks at, as a database of several machines does.
+ */
+export async function divideTables(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    const tables = [...dividedTables(/^by (\w+)$/)]
+    const { rows: foreign } = await client.query<{ name: string; definition: string }>(
+      `select conrelid::regclass::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
+        where contype = 'f' and connamespace = current_schema()::regnamespace`,
+    )
+    for (const [name, column] of tables) {
+      const { rows } = await client.query<{ made: string | null }>('select to_regclass($1)::text as made', [
+        name,
+      ])
+      if (rows[0]?.made === null) continue
+      await client.query(`alter table ${name} rename to ${name}_plain`)
+      await client.query(
+        `create table ${name} (like ${name}_plain including all) partition by hash (${column})`,
+      )
+      for (let part = 0; part < PARTITIONS; part++)
+        await client.query(
+          `create table ${name}_p${part}of${PARTITIONS} partition of ${name} for values with (modulus ${PARTITIONS}, remainder ${part})`,
+        )
+    }
+    for (const { name, definition } of foreign)
+      await client.query(
+        `alter table ${name} add ${definition.replace(/(REFERENCES gw_\w+?)_plain\b/, '$1')}`,
+      )
+  } finally {
+    client.release()
+  }
 }

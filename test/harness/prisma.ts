@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { fromPrisma, type OrmClient } from '@gatewright/kernel/orms'
 import { build } from 'esbuild'
 import { cache } from './binaries.ts'
-import { openPostgresPool, testSqlOptions, uniqueName } from './stores.ts'
+import { openPostgresPool, uniqueName } from './stores.ts'
 
 const VERSION = '7.10.0'
 const PACKAGES = ['prisma', '@prisma/client', '@prisma/adapter-pg'].map(name => `${name}@${VERSION}`)
@@ -108,7 +108,7 @@ export async function openPrisma(count: number, max: number): Promise<OpenedPris
     () => new PrismaClient({ adapter: new PrismaPg({ connectionString: url.href, max }, { schema }) }),
   )
   return {
-    connections: clients.map(client => fromPrisma<Transaction>(client, testSqlOptions())),
+    connections: clients.map(client => fromPrisma<Transaction>(client)),
     pay: (tx, id) => tx.payment.create({ data: { id, account: 'acc_1' } }),
     close: async () => {
       await Promise.all(clients.map(client => client.$disconnect()))

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromNodeRedis, type RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
 import Database from 'libsql'
 import pg from 'pg'
 import { createClient } from 'redis'
@@ -64,33 +63,17 @@ export async function openPostgresPool(
   return pool
 }
 
-/** Into how many partitions tests divide the tables of account data: `DATABASE_PARTITIONS`, by default 1. */
-export function testPartitions(): number {
-  return Number(process.env['DATABASE_PARTITIONS'] ?? 1)
-}
-
-/** Which features of Postgres tests use: `DATABASE_FEATURES`, by default all. */
-export function testFeatures(): SqlFeatures {
-  return process.env['DATABASE_FEATURES'] === 'minimal' ? 'minimal' : 'all'
-}
-
-/** The options of clients of Postgres in this run. */
-export function testSqlOptions(): { readonly partitions: number; readonly features: SqlFeatures } {
-  return { partitions: testPartitions(), features: testFeatures() }
-}
-
 /** Opens `count` clients with a connection each, in a fresh schema; `migrate` runs once, on the first. */
 export async function openPostgres(
   count: number,
   migrate: (db: SqlClient) => Promise<void>,
-  features: SqlFeatures = testFeatures(),
 ): Promise<Connections<SqlClient>> {
   const schema = uniqueName()
   // The first alone: `create schema if not exists` fails when two run it at once.
   const first = await openPostgresPool(schema, 1)
   const others = Array.from({ length: count - 1 }, () => openPostgresPool(schema, 1))
   const pools = [first, ...(await Promise.all(others))]
-  const connections = pools.map(pool => fromPgPool(pool, { ...testSqlOptions(), features }))
+  const connections = pools.map(pool => fromPgPool(pool))
   await migrate(connections[0] as SqlClient)
   return {
     connections,

@@ -1,35 +1,17 @@
-import { createIdempotency } from '@gatewright/idempotency-store'
 import type { IdempotencyBaseOptions } from '@gatewright/idempotency-store/internal'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import {
-  migrateIdempotency,
-  postgresIdempotency,
-  postgresTransactionalIdempotency,
-} from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlQueries } from '@gatewright/kernel/sql'
-import {
-  toInteger,
-  type SqlTransaction,
-  type SqlValue,
-  type SqlFeatures,
-} from '@gatewright/kernel/internal/sql'
+import { toInteger, type SqlTransaction, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { faultProxy, manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { openPostgresPool, testFeatures, testSqlOptions, uniqueName } from '../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { response, write } from './support.ts'
 import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from './transaction-texts.ts'
 
 /** Hosts of one database, each with a pool of its own. */
-async function setUp(
-  t: Test,
-  hosts: number,
-  poolSize: number,
-  {
-    features = testFeatures(),
-    ...options
-  }: IdempotencyBaseOptions & { readonly features?: SqlFeatures } = {},
-) {
+async function setUp(t: Test, hosts: number, poolSize: number, options: IdempotencyBaseOptions = {}) {
   const schema = uniqueName()
   const setUpPool = await openPostgresPool(schema, 1)
   const pools = await Promise.all(Array.from({ length: hosts }, () => openPostgresPool(schema, poolSize)))
@@ -38,11 +20,11 @@ async function setUp(
     await setUpPool.query(`drop schema ${schema} cascade`)
     await setUpPool.end()
   })
-  const admin = fromPgPool(setUpPool, { ...testSqlOptions(), features })
+  const admin = fromPgPool(setUpPool)
   await migrateIdempotency(admin)
   await rows(admin, 'create table effects (effect_id text primary key, fence bigint not null)')
   const made = pools.map(pool => {
-    const db = fromPgPool(pool, { ...testSqlOptions(), features })
+    const db = fromPgPool(pool)
     return {
       db,
       pool,
@@ -63,19 +45,15 @@ const effect = async (tx: SqlQueries, run: { effectId: string; fence: number }) 
   return response(201)
 }
 
-for (const features of ['all', 'minimal'] as const)
-  t.test(
-    `${features}: runs one of 30 simultaneous duplicates on 3 hosts, and replays its response to 29`,
-    async t => {
-      const { hosts, effects } = await setUp(t, 3, 2, { features })
-      const results = await Promise.all(
-        Array.from({ length: 30 }, (_, index) => hosts[index % 3]!.run(write(), effect)),
-      )
-      t.equal(results.filter(result => result.ok && !result.value.replayed).length, 1)
-      t.equal(results.filter(result => result.ok && result.value.replayed).length, 29)
-      t.equal(await effects(), 1)
-    },
+t.test('runs one of 30 simultaneous duplicates on 3 hosts, and replays its response to 29', async t => {
+  const { hosts, effects } = await setUp(t, 3, 2)
+  const results = await Promise.all(
+    Array.from({ length: 30 }, (_, index) => hosts[index % 3]!.run(write(), effect)),
   )
+  t.equal(results.filter(result => result.ok && !result.value.replayed).length, 1)
+  t.equal(results.filter(result => result.ok && result.value.replayed).length, 29)
+  t.equal(await effects(), 1)
+})
 
 t.test('starts no run of a key that another transaction has just completed', async t => {
   const { hosts } = await setUp(t, 8, 1)
@@ -102,7 +80,7 @@ t.test('starts no run of a key that another transaction has just completed', asy
 })
 
 t.test('holds no connection while duplicates wait for another host', async t => {
-  const { hosts, effects } = await setUp(t, 2, 1, { features: 'all' })
+  const { hosts, effects } = await setUp(t, 2, 1)
   const [first, second] = hosts
   let finish: () => void = () => {}
   const finished = new Promise<void>(resolve => {
@@ -149,13 +127,12 @@ for (const [harm, moved] of [
   ['cutAfter', 1],
 ] as const) {
   t.test(`takes effect once when the last round trip is lost: ${harm}`, async t => {
-    // With minimal features, the commit has a round trip of its own.
-    const { host, effects, schema } = await setUp(t, 1, 2, { features: 'all' })
+    const { host, effects, schema } = await setUp(t, 1, 2)
     const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
     const pool = await openPostgresPool(schema, 1, proxy.url)
     t.teardown(() => pool.end().finally(() => proxy.close()))
     const cut = createTransactionalIdempotency({
-      db: fromPgPool(pool, { features: 'all' }),
+      db: fromPgPool(pool),
       storage: tx => postgresTransactionalIdempotency(tx),
     })
     const dying = cut.run(write(), async (tx, run) => {
@@ -179,22 +156,6 @@ t.test('rolls back with a fault when a constraint fails at the commit', async t 
   await t.rejects(failing, { code: 'ERR_STORE_UNAVAILABLE', cause: { code: '23503' } })
   t.match(await host.run(write(), effect), { ok: true, value: { replayed: false } })
   t.equal(await effects(), 1)
-})
-
-t.test('rolls back and replays when another run decided about the key meanwhile', async t => {
-  const { host, effects } = await setUp(t, 1, 2, { features: 'all' })
-  const twoPhase = createIdempotency({ storage: postgresIdempotency(fromPgPool(host.pool)) })
-  const decide = async () => {
-    const begun = await twoPhase.begin(write())
-    if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-    await twoPhase.complete(begun.value.claim, response(409))
-  }
-  const run = await host.run(write(), async (tx, facts) => {
-    await decide()
-    return effect(tx, facts)
-  })
-  t.match(run, { ok: true, value: { response: response(409), replayed: true } })
-  t.equal(await effects(), 0)
 })
 
 t.test('replaces an expired response, with a larger fence', async t => {
@@ -284,7 +245,6 @@ t.test('works with a transaction object whose methods use this', async t => {
   const wrapped = (inner: SqlTransaction) => ({
     inner,
     dialect: inner.dialect,
-    ...(inner.features && { features: inner.features }),
     query(text: string, values?: readonly SqlValue[]) {
       return this.inner.query(text, values)
     },
@@ -296,7 +256,6 @@ t.test('works with a transaction object whose methods use this', async t => {
   const { run } = createTransactionalIdempotency({
     db: {
       dialect: db.dialect,
-      ...(db.features && { features: db.features }),
       query: (text, values) => db.query(text, values),
       transaction: (work, options) => db.transaction(tx => work(wrapped(tx)), options),
     },

@@ -8,7 +8,7 @@ import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import Database from 'libsql'
-import { openPostgresPool, openRedis, testSqlOptions } from '../harness/stores.ts'
+import { openPostgresPool, openRedis } from '../harness/stores.ts'
 
 const [store, where, uses, flushMs] = process.argv.slice(2) as [string, string, string, string]
 
@@ -19,7 +19,7 @@ async function open(): Promise<{ storage: AliasUsageStorage; close(): Promise<un
   }
   if (store === 'postgres') {
     const pool = await openPostgresPool(where, 1)
-    return { storage: postgresAliasUsage(fromPgPool(pool, testSqlOptions())), close: () => pool.end() }
+    return { storage: postgresAliasUsage(fromPgPool(pool)), close: () => pool.end() }
   }
   const database = new Database(where)
   database.exec('pragma busy_timeout = 10000')

@@ -11,7 +11,7 @@ import { migrateAliasUsage as migrateSqlite, sqliteAliasUsage } from '@gatewrigh
 import Database from 'libsql'
 import t from 'tap'
 import { plainNode } from '../harness/node.ts'
-import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from '../harness/stores.ts'
+import { openPostgresPool, openRedis, uniqueName } from '../harness/stores.ts'
 
 const PROCESSES = 4
 const FLUSH_MS = 250
@@ -33,7 +33,7 @@ const stores: Record<string, () => Promise<Store>> = {
   async postgres() {
     const where = uniqueName()
     const pool = await openPostgresPool(where, 1)
-    const db = fromPgPool(pool, testSqlOptions())
+    const db = fromPgPool(pool)
     await migrateAliasUsage(db)
     const close = async (): Promise<void> => {
       await pool.query(`drop schema ${where} cascade`)

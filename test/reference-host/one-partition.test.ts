@@ -4,10 +4,16 @@ import { manualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
 import { cardUser } from '../harness/card-payments.ts'
+import { gatewright } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { moneyUser, payinOf } from '../harness/money.ts'
-import { recordStatements, tablesInSeveralPartitions } from '../harness/partitions.ts'
+import {
+  divideTables,
+  PARTITIONS,
+  recordStatements,
+  tablesInSeveralPartitions,
+} from '../harness/partitions.ts'
 import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
 /**
@@ -36,8 +42,11 @@ const PAYMENT = { text: /^with debit as \(insert into gw_ledger_legs/, looksAt: 
 const clock = manualClock(Date.now())
 const stores = await hostStoresEnv('postgres')
 const recorded = recordStatements()
-const host = await startTestHost({ ...stores.env, DATABASE_PARTITIONS: '8', RATE_LIMITS: 'off' }, clock)
 const pool = new pg.Pool({ connectionString: stores.env['DATABASE_URL'], max: 1 })
+const migrated = await gatewright(['migrate'], stores.env)
+if (migrated.code !== 0) throw new Error(migrated.output)
+await divideTables(pool)
+const host = await startTestHost({ ...stores.env, RATE_LIMITS: 'off' }, clock)
 t.teardown(async () => {
   recorded.stop()
   await pool.end()
@@ -150,7 +159,7 @@ t.test('background tasks look at several partitions only by statements that are 
 
 t.test('a statement without the account is found', async t => {
   const text = 'select * from gw_events where id = $1'
-  t.same(await tablesInSeveralPartitions(pool, { text, values: ['evt_1'] }), ['gw_events: 8'])
+  t.same(await tablesInSeveralPartitions(pool, { text, values: ['evt_1'] }), [`gw_events: ${PARTITIONS}`])
   t.same(
     await tablesInSeveralPartitions(pool, {
       text: `${text} and account_id = $2`,

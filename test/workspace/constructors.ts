@@ -209,7 +209,6 @@ const storages: readonly Constructor[] = [
     mariadbSpends,
     mariadbIdempotency,
   ].map(open => row(open.name, {}, options => open(db, options))),
-  row('postgresSpends escrow', {}, escrow => postgresSpends(postgres, { escrow })),
   row('createClient', { url: 'https://api.example' }, createClient),
   row('createClient credential', {}, credential => createClient({ url: 'https://api.example', credential })),
   row('createLostRuns', { storage: memoryIdempotency() }, createLostRuns),

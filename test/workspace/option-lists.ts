@@ -11,7 +11,6 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   createFailureLimit: ['scope-guard/src/rate-limits/failure-options.ts', 'FailureOptions'],
   remoteKeys: ['scope-guard/src/token/keys.ts', 'RemoteKeysOptions'],
   discoverKeys: ['scope-guard/src/token/keys.ts', 'RemoteKeysOptions'],
-  'postgresSpends escrow': ['scope-guard/src/storage/options.ts', 'EscrowOptions'],
   memorySpends: ['scope-guard/src/storage/memory.ts', 'MemoryOptions'],
   createVerifier: ['signature-verifier/src/options.ts', 'VerifierOptions'],
   'createVerifier recoveries': ['signature-verifier/src/queue-options.ts', 'QueueLimits'],
@@ -46,7 +45,6 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   'packages/idempotency-store/README.md': ['createIdempotency', 'createLostRuns'],
   'packages/legacy-alias-router/README.md': ['createUsageLog'],
   'packages/scope-guard/README.md': [
-    'postgresSpends escrow',
     'createGuard',
     'createGuard limits[1]',
     'createGuard failedCredentials',

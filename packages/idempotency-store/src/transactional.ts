@@ -125,9 +125,10 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   ): Promise<AttemptResult<CompletedRun>> => {
     const record = encrypted(storage(tx), settings.encryption)
     const startedAt = settings.clock.now()
-    const leaseUntil = startedAt + settings.leaseMs
-    const begun = await record.begin(storageKey, effectId, leaseUntil, startedAt, labelOf(request))
-    if (begun.state !== 'started') return begun
+    // Nobody sees the record of the run before it has ended, so what is written first is when the ended one expires.
+    const expiresAt = startedAt + settings.retentionMs
+    const begun = await record.begin(storageKey, effectId, expiresAt, startedAt, labelOf(request))
+    if (begun.state !== 'started') return rollBack('the run did not start', begun)
     const { fence } = begun
     const response = await withinTransactionScope(db, () =>
       handler(transactionOfHandler(tx), { fence, effectId }),
@@ -141,7 +142,6 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       })
     }
     const endedAt = settings.clock.now()
-    const expiresAt = endedAt + settings.retentionMs
     const { ending, replay } = retain(response, expiresAt, settings)
     const ended = record.endLast
       ? await record.endLast(storageKey, fence, ending, endedAt)
@@ -174,8 +174,6 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     inTurn(request, giveUpAt, () => attemptNow(request, handler))
   const whyNotNow: WhyNotNow = (request, giveUpAt) =>
     inTurn(request, giveUpAt, async () => {
-      const { storageKey, effectId } = request
-      if (records.whyNotNow) return records.whyNotNow(storageKey, effectId, settings.clock.now())
       const probed = await attemptNow(request, PROBE)
       return probed.state === 'started' ? undefined : probed
     })
@@ -273,8 +271,6 @@ function withoutTransactionControl(tx: SqlQueries): SqlQueries {
   }
   return {
     dialect: tx.dialect,
-    ...(tx.features && { features: tx.features }),
-    ...(tx.partitions !== undefined && { partitions: tx.partitions }),
     async query(text, values) {
       check(text)
       return tx.query(text, values)

@@ -8,7 +8,7 @@ import type { Store } from 'gatewright'
 import { postgresStore } from 'gatewright/postgres'
 import { sqliteStore } from 'gatewright/sqlite'
 import Database from 'libsql'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 
 /** The database of a server, opened beside it. */
 export interface Place {
@@ -32,7 +32,7 @@ async function onPostgres() {
   return {
     env: { POSTGRES_URL: process.env['TEST_POSTGRES_URL'] as string, SCHEMA: schema },
     store: postgresStore(pool),
-    db: fromPgPool(pool, testSqlOptions()),
+    db: fromPgPool(pool),
     async close() {
       await pool.query(`drop schema ${schema} cascade`)
       await pool.end()

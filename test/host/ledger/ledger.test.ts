@@ -281,13 +281,13 @@ onBoth(
     const forged = (side: string, cents: number, counterpart: string = user('ann')): string =>
       `insert into gw_ledger_legs (account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)
       values ('ann', 'forged', '${side}', '${revenue}', '${counterpart}', ${cents}, 'x', 0)`
-    // With minimal features there is no trigger.
+    // On Postgres, the rights of the role refuse them: test/host/storage/database-role.test.ts.
     const changed = [
       "update gw_ledger_legs set amount_cents = 1 where transfer_id = 'a'",
       "delete from gw_ledger_legs where transfer_id = 'a'",
     ]
     for (const statement of [
-      ...(db.features === 'minimal' ? [] : changed),
+      ...(db.dialect === 'sqlite' ? changed : []),
       forged('debit', 5),
       forged('credit', -5),
       forged('debit', 0),
@@ -298,12 +298,6 @@ onBoth(
     ]) {
       await t.rejects(rows(db, statement), statement)
     }
-    const inPartition = [
-      'update gw_ledger_legs@$1 set amount_cents = 1 where account_id = $1',
-      'delete from gw_ledger_legs@$1 where account_id = $1',
-    ]
-    for (const statement of db.features === 'minimal' ? [] : inPartition)
-      await t.rejects(rows(db, statement, ['ann']), { cause: { message: /append-only/ } }, statement)
     t.equal(await ledger.balance(db, user('ann')), 499)
     t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
     await rows(db, forged('credit', 5))
@@ -353,13 +347,11 @@ t.test('postgres: a check reads all at one instant', async t => {
   /** Changes a balance after the first statement that reads balances. */
   const interrupted: SqlClient = {
     dialect: db.dialect,
-    ...(db.features && { features: db.features }),
     query: (text, values) => db.query(text, values),
     transaction: work =>
       db.transaction(tx =>
         work({
           dialect: tx.dialect,
-          ...(tx.features && { features: tx.features }),
           async query(text, values) {
             const reply = await tx.query(text, values)
             if (text.includes('as added'))

@@ -41,7 +41,6 @@ onBothDatabases(
     }
     const delayed: SqlQueries = {
       dialect: db.dialect,
-      ...(db.features && { features: db.features }),
       async query(text, values) {
         const result = await db.query(text, values)
         if (text.startsWith('select')) await beside()

@@ -51,67 +51,66 @@ t.teardown(async () => {
   await admin.end()
 })
 
-for (const features of ['all', 'minimal'] as const)
-  await t.test(`hosts serve through PgBouncer in transaction mode, with ${features} features`, async t => {
-    const { role, direct, drop } = await newDatabase()
-    const first = await startPgBouncer(direct)
-    t.teardown(async () => {
-      await first.stop()
-      await drop()
-    })
-    const { env: of, drop: dropSchema } = await hostStoresEnv('postgres')
-    await dropSchema()
-    const env: Record<string, string> = { ...of, DATABASE_URL: first.url, DATABASE_FEATURES: features }
-    await t.rejects(startTestHost(env), { cause: { message: /unsupported startup parameter/ } })
-    const unlimited = { ...env, DATABASE_PREPARE: 'off', DATABASE_LISTEN_URL: direct }
-    await t.rejects(startTestHost(unlimited), {
-      cause: {
-        message: `lock_timeout, statement_timeout, idle_in_transaction_session_timeout of its role are 0, so that a host which hangs could block all others. Run: alter role ${role} set lock_timeout = 5000; alter role ${role} set statement_timeout = 20000; alter role ${role} set idle_in_transaction_session_timeout = 15000`,
-      },
-    })
-    for (const [name, ms] of Object.entries({
-      lock_timeout: 5000,
-      statement_timeout: 20_000,
-      idle_in_transaction_session_timeout: 15_000,
-    }))
-      await admin.query(`alter role ${role} set ${name} = ${ms}`)
-    // The sessions of the first one have the settings of their start.
-    const pooler = await startPgBouncer(direct)
-    t.teardown(pooler.stop)
-    const pooled = { ...unlimited, DATABASE_URL: pooler.url }
-
-    const hosts = [await startTestHost(pooled), await startTestHost(pooled)] as const
-    t.teardown(() => Promise.all(hosts.map(host => host.close())))
-    const user = await newMoneyUser(hosts[0].send)
-    const other = await newMoneyUser(hosts[1].send)
-    const to = { walletAddress: other.address }
-    t.equal((await user.fund(1000)).status, 200)
-    const paid = await Promise.all(
-      Array.from({ length: 100 }, () => user.write('/payments', { to, amountCents: 1 })),
-    )
-    t.same(new Set(paid.map(({ status }) => status)), new Set([200]))
-    t.equal(await other.balance(), 100)
-    for (const host of hosts) t.equal((await host.send('/readyz')).status, 200)
-
-    const { rows: names } = await admin.query<{ name: string }>(
-      "select application_name as name from pg_stat_activity where datname = $1 and application_name like 'gatewright %'",
-      [role],
-    )
-    t.ok(names.length > 0, 'connections say whose they are')
-    t.ok(names.every(({ name }) => name.endsWith(` ${process.pid}`)))
-
-    const { body } = await hosts[0].send('/user/v1/keys', { headers: bearer(user.token) })
-    const [{ id }] = body['keys'] as [{ id: string }]
-    await hosts[0].send(`/user/v1/keys/${id}`, { method: 'DELETE', headers: bearer(user.token) })
-    const revokedAt = performance.now()
-    while ((await hosts[1].send('/user/v1/keys', { headers: bearer(user.token) })).status !== 401)
-      if (performance.now() - revokedAt > 1000) throw new Error('still accepted after a second')
-    t.match(await gatewright(['ledger', 'check'], pooled), { code: 0 })
-    t.same(
-      hosts.flatMap(host => host.failures),
-      [],
-    )
+await t.test('hosts serve through PgBouncer in transaction mode', async t => {
+  const { role, direct, drop } = await newDatabase()
+  const first = await startPgBouncer(direct)
+  t.teardown(async () => {
+    await first.stop()
+    await drop()
   })
+  const { env: of, drop: dropSchema } = await hostStoresEnv('postgres')
+  await dropSchema()
+  const env: Record<string, string> = { ...of, DATABASE_URL: first.url }
+  await t.rejects(startTestHost(env), { cause: { message: /unsupported startup parameter/ } })
+  const unlimited = { ...env, DATABASE_PREPARE: 'off', DATABASE_LISTEN_URL: direct }
+  await t.rejects(startTestHost(unlimited), {
+    cause: {
+      message: `lock_timeout, statement_timeout, idle_in_transaction_session_timeout of its role are 0, so that a host which hangs could block all others. Run: alter role ${role} set lock_timeout = 5000; alter role ${role} set statement_timeout = 20000; alter role ${role} set idle_in_transaction_session_timeout = 15000`,
+    },
+  })
+  for (const [name, ms] of Object.entries({
+    lock_timeout: 5000,
+    statement_timeout: 20_000,
+    idle_in_transaction_session_timeout: 15_000,
+  }))
+    await admin.query(`alter role ${role} set ${name} = ${ms}`)
+  // The sessions of the first one have the settings of their start.
+  const pooler = await startPgBouncer(direct)
+  t.teardown(pooler.stop)
+  const pooled = { ...unlimited, DATABASE_URL: pooler.url }
+
+  const hosts = [await startTestHost(pooled), await startTestHost(pooled)] as const
+  t.teardown(() => Promise.all(hosts.map(host => host.close())))
+  const user = await newMoneyUser(hosts[0].send)
+  const other = await newMoneyUser(hosts[1].send)
+  const to = { walletAddress: other.address }
+  t.equal((await user.fund(1000)).status, 200)
+  const paid = await Promise.all(
+    Array.from({ length: 100 }, () => user.write('/payments', { to, amountCents: 1 })),
+  )
+  t.same(new Set(paid.map(({ status }) => status)), new Set([200]))
+  t.equal(await other.balance(), 100)
+  for (const host of hosts) t.equal((await host.send('/readyz')).status, 200)
+
+  const { rows: names } = await admin.query<{ name: string }>(
+    "select application_name as name from pg_stat_activity where datname = $1 and application_name like 'gatewright %'",
+    [role],
+  )
+  t.ok(names.length > 0, 'connections say whose they are')
+  t.ok(names.every(({ name }) => name.endsWith(` ${process.pid}`)))
+
+  const { body } = await hosts[0].send('/user/v1/keys', { headers: bearer(user.token) })
+  const [{ id }] = body['keys'] as [{ id: string }]
+  await hosts[0].send(`/user/v1/keys/${id}`, { method: 'DELETE', headers: bearer(user.token) })
+  const revokedAt = performance.now()
+  while ((await hosts[1].send('/user/v1/keys', { headers: bearer(user.token) })).status !== 401)
+    if (performance.now() - revokedAt > 1000) throw new Error('still accepted after a second')
+  t.match(await gatewright(['ledger', 'check'], pooled), { code: 0 })
+  t.same(
+    hosts.flatMap(host => host.failures),
+    [],
+  )
+})
 
 /** Opens clients of the packages through the pooler, on tables of their own. */
 async function openPooled(

@@ -4,13 +4,7 @@ import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import {
-  openPostgresPool,
-  openPostgres,
-  openSqlite,
-  testSqlOptions,
-  uniqueName,
-} from '../../harness/stores.ts'
+import { openPostgresPool, openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 type Backend = import('../../../packages/host/dist/storage/backend.js').Backend
 type ReadinessModule = typeof import('../../../packages/host/dist/storage/readiness.js')
@@ -100,8 +94,8 @@ t.test(
       await admin.query(`drop schema ${schema} cascade`)
       await admin.end()
     })
-    await migrateKit(fromPgPool(admin, testSqlOptions()))
-    const { readiness, reported } = readinessOf(fromPgPool(pool, testSqlOptions()))
+    await migrateKit(fromPgPool(admin))
+    const { readiness, reported } = readinessOf(fromPgPool(pool))
     const { ready, dependencies } = await readiness.check()
     t.equal(ready, false)
     t.same(dependencies, { database: 'down', disk: 'ok', files: 'ok' })

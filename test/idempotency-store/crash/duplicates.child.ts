@@ -7,7 +7,7 @@ import { createTransactionalIdempotency } from '@gatewright/idempotency-store/tr
 import { postgresIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import type { Verdict } from '@gatewright/kernel'
 import { fromPgPool } from '@gatewright/kernel/sql'
-import { openPostgresPool, testSqlOptions } from '../../harness/stores.ts'
+import { openPostgresPool } from '../../harness/stores.ts'
 import { response, write } from '../support.ts'
 import { payIn } from './stores.ts'
 
@@ -25,7 +25,7 @@ export interface Tally {
 const [schema, mode, duplicates] = process.argv.slice(2) as [string, 'transactional' | 'two-phase', string]
 const HANDLER_MS = 300
 const pool = await openPostgresPool(schema, 10)
-const db = fromPgPool(pool, testSqlOptions())
+const db = fromPgPool(pool)
 
 type WriteVerdict = Verdict<{ readonly replayed: boolean }, IdempotencyDenial>
 const busy = (): Promise<void> => new Promise(resolve => setTimeout(resolve, HANDLER_MS))

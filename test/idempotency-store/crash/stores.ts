@@ -6,7 +6,7 @@ import { fromPgPool, fromSqlite, rows, type SqlClient, type SqlQueries } from '@
 import { toInteger, type SqliteDatabase } from '@gatewright/kernel/internal/sql'
 import Database from 'libsql'
 import type pg from 'pg'
-import { openPostgresPool, testSqlOptions } from '../../harness/stores.ts'
+import { openPostgresPool } from '../../harness/stores.ts'
 
 /** Called around every statement that a store runs. */
 export interface Steps {
@@ -74,7 +74,7 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
       }
     },
   }
-  const db = fromPgPool(stepping, testSqlOptions())
+  const db = fromPgPool(stepping)
   return {
     db,
     storage: queries => postgresIdempotency(queries),

@@ -6,7 +6,7 @@ import { migrateIdempotency, postgresTransactionalIdempotency } from '@gatewrigh
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { instantTimer, response, stillTimer, write } from '../support.ts'
 
 /** Opens an idempotency on Postgres. `stop` holds back the handlers of an account until it is called again. */
@@ -17,7 +17,7 @@ async function setUp(t: Test, options: Partial<TransactionalOptions>) {
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = fromPgPool(pool, testSqlOptions())
+  const db = fromPgPool(pool)
   await migrateIdempotency(db)
   const idempotency = createTransactionalIdempotency({
     db,

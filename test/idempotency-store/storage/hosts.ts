@@ -6,7 +6,7 @@ import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 
 export const NOW = 1_767_225_600_000
 export const LEASE = NOW + 60_000
@@ -31,7 +31,6 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
   let inFlight = 0
   const db: SqlClient = {
     dialect: real.dialect,
-    ...(real.features && { features: real.features }),
     transaction: work => real.transaction(work),
     async query(text, values = []) {
       const [first] = values
@@ -58,7 +57,7 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
 export async function openHosts(t: Test, count: number, settings = ''): Promise<Host[]> {
   const schema = uniqueName()
   const setUp = await openPostgresPool(schema, 1)
-  await migrateIdempotency(fromPgPool(setUp, testSqlOptions()))
+  await migrateIdempotency(fromPgPool(setUp))
   const pools = Array.from({ length: count }, () => {
     const connectionString = process.env['TEST_POSTGRES_URL'] as string
     const pool = new pg.Pool({ connectionString, max: 10, options: `-c search_path=${schema} ${settings}` })
@@ -69,7 +68,7 @@ export async function openHosts(t: Test, count: number, settings = ''): Promise<
     await setUp.query(`drop schema ${schema} cascade`)
     await setUp.end()
   })
-  return pools.map(pool => watch(fromPgPool(pool, { ...testSqlOptions(), prepare: true })))
+  return pools.map(pool => watch(fromPgPool(pool, { prepare: true })))
 }
 
 export async function openHost(t: Test, settings?: string): Promise<Host> {

@@ -5,7 +5,7 @@ import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { buffersOf, explainQueries, nodesOf, type StatementPlans } from '../../harness/explain.ts'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { LEASE, NOW } from './hosts.ts'
 
 const MILLION = 1_000_000
@@ -60,7 +60,7 @@ t.test('every statement uses an index, on a fresh table and among a million reco
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = fromPgPool(pool, testSqlOptions())
+  const db = fromPgPool(pool)
   await migrateIdempotency(db)
   const explained = explainQueries(text => text.includes('gw_idempotency'), 3)
   t.teardown(() => explained.stop())

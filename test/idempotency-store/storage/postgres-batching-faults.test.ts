@@ -6,7 +6,7 @@ import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { faultProxy, race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import {
   beginAll,
   done,
@@ -109,7 +109,8 @@ void t.test('returns started for a begin that took effect, when its statement is
   })
   t.same(await beginAll(storage, keys(4)), times(4, STARTED))
   t.same(await endAll(storage, keys(4), done('{}')), times(4, true))
-  t.same(batchSizes, [1, 3, 1, 1, 1, 1, 3, 1, 1, 1])
+  // A begin alone that finds its record reads it by a second statement.
+  t.same(batchSizes, [1, 3, 1, 1, 1, 1, 1, 1, 1, 3, 1, 1, 1])
 })
 
 void t.test('does not start a run that another caller ended before its begin is repeated', async t => {
@@ -134,8 +135,8 @@ void t.test('does not start a run that another caller ended before its begin is 
 void t.test('fails every call of a statement without a reply, and repeats none', async t => {
   const schema = uniqueName()
   const healthy = await openPostgresPool(schema, 2)
-  await migrateIdempotency(fromPgPool(healthy, testSqlOptions()))
-  const record = postgresIdempotency(fromPgPool(healthy, testSqlOptions()))
+  await migrateIdempotency(fromPgPool(healthy))
+  const record = postgresIdempotency(fromPgPool(healthy))
   const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
   t.teardown(async () => {
     await proxy.close()
@@ -148,7 +149,7 @@ void t.test('fails every call of a statement without a reply, and repeats none',
     // Two connections, made while the proxy is still harmless.
     await race(2, () => pool.query('select pg_sleep(0.05)'))
     proxy.harm = harm
-    const { storage, batchSizes } = watch(fromPgPool(pool, testSqlOptions()))
+    const { storage, batchSizes } = watch(fromPgPool(pool))
     const begun = await Promise.allSettled(keys(4, harm).map(key => storage.begin(key, 'f', LEASE, NOW)))
     for (const each of begun) t.match(each, { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } })
     t.same(batchSizes, [1, 3], harm)

@@ -194,7 +194,8 @@ void t.test('sends a statement for each call in a transaction, and with batching
   host.batchSizes.length = 0
   const unbatched = postgresIdempotency(host.db, { batching: false })
   t.same(await beginAll(unbatched, keys(5)), times(5, { state: 'running' }))
-  t.same(host.batchSizes, [1, 1, 1, 1, 1])
+  // A begin that finds a record reads it by a second statement.
+  t.same(host.batchSizes, times(10, 1))
 })
 
 void t.test('refuses only the call made within a transaction of the same client', async t => {

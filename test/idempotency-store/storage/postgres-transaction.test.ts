@@ -4,17 +4,18 @@ import {
   postgresIdempotency,
   postgresTransactionalIdempotency,
 } from '@gatewright/idempotency-store/postgres'
-import type { Ending } from '@gatewright/idempotency-store/internal'
-import { Fault, GRACE_MS } from '@gatewright/kernel'
-import type { SqlClient } from '@gatewright/kernel/sql'
-import type { SqlRow, SqlTransaction } from '@gatewright/kernel/internal/sql'
+import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import type { BeginResult, Ending } from '@gatewright/idempotency-store/internal'
+import { GRACE_MS } from '@gatewright/kernel'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlTransaction } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
 
 const done = (response: string, expiresAt = 9000): Ending => ({ state: 'done', response, expiresAt })
 
 async function setUp(t: Test) {
-  const { connections, close } = await openPostgres(2, migrateIdempotency, 'all')
+  const { connections, close } = await openPostgres(2, migrateIdempotency)
   t.teardown(close)
   const [db, other] = connections as [SqlClient, SqlClient]
   /** Runs work on the storage of an open transaction. */
@@ -54,7 +55,16 @@ t.test('ends the run that has the key and the fence, and no other', async t => {
 
 t.test('replays until 1 ms before the retention ends, and then begins with a larger fence', async t => {
   const { inTransaction, elsewhere } = await setUp(t)
-  const begin = (now: number) => inTransaction(storage => storage.begin('a', 'f', now + 1000, now))
+  /** Begins in a transaction that is rolled back. */
+  const begun = async (...given: Parameters<IdempotencyStorage['begin']>): Promise<BeginResult> => {
+    let result: BeginResult | undefined
+    await inTransaction(async storage => {
+      result = await storage.begin(...given)
+      throw new Error('roll back')
+    }).catch(() => {})
+    return result as BeginResult
+  }
+  const begin = (now: number) => begun('a', 'f', now + 1000, now)
   await elsewhere.begin('a', 'f', 2000, 1000)
   t.same(await begin(1999), { state: 'running' })
   t.same(await begin(2000), { state: 'lost', fence: 1000 })
@@ -69,60 +79,7 @@ t.test('replays until 1 ms before the retention ends, and then begins with a lar
     [1001, 1001],
     [1002, 1002],
   ] as const) {
-    t.same(await inTransaction(storage => storage.begin('b', 'g', now + 1000, now)), {
-      state: 'started',
-      fence,
-    })
-  }
-})
-
-t.test('says without a transaction why a run cannot begin, and keeps the key out of no run', async t => {
-  const { other, inTransaction, elsewhere } = await setUp(t)
-  const storage = postgresTransactionalIdempotency(other)
-  const whyNotNow = (key: string, now = 1000, fingerprint = 'f') => storage.whyNotNow?.(key, fingerprint, now)
-  t.equal(await whyNotNow('a'), undefined)
-  await inTransaction(async storage => {
-    t.same(await storage.begin('a', 'f', 2000, 1000), { state: 'started', fence: 1000 })
-    t.same(await whyNotNow('a'), { state: 'running' })
-    t.equal(await whyNotNow('b'), undefined)
-    t.same(await storage.begin('b', 'f', 2000, 1000), { state: 'started', fence: 1000 }, 'not locked')
-    await storage.end('a', 1000, done('{}', 5000), 1000)
-  })
-  t.same(await whyNotNow('a', 4999), done('{}', 5000))
-  t.same(await whyNotNow('a', 4999, 'g'), { state: 'reused' })
-  t.equal(await whyNotNow('a', 5000, 'g'), undefined)
-  await elsewhere.begin('c', 'f', 2000, 1000)
-  t.same(await whyNotNow('c', 1999), { state: 'running' })
-  t.same(await whyNotNow('c', 2000), { state: 'lost', fence: 1000 })
-  await elsewhere.end('c', 1000, { state: 'free', expiresAt: 5000 }, 1000)
-  t.equal(await whyNotNow('c', 1001), undefined)
-})
-
-t.test('ends nothing if another run has decided about the key since it began', async t => {
-  const { inTransaction, elsewhere } = await setUp(t)
-  const decide = async (key: string, now: number): Promise<void> => {
-    const begun = await elsewhere.begin(key, 'f', now + 1000, now)
-    if (begun.state !== 'started') throw new Error(begun.state)
-    await elsewhere.end(key, begun.fence, done('"decided"'), now)
-  }
-  for (const key of ['new', 'freed']) {
-    for (const method of ['end', 'endLast'] as const) {
-      const name = `${key} ${method}`
-      if (key === 'freed') {
-        await elsewhere.begin(name, 'f', 2000, 500)
-        await elsewhere.end(name, 500, { state: 'free', expiresAt: 9000 }, 1000)
-      }
-      let ended: boolean | undefined
-      const transaction = inTransaction(async storage => {
-        await storage.begin(name, 'f', 2000, 1000)
-        await decide(name, 1000)
-        ended = await storage[method]?.(name, 1000, done('"late"'), 1000)
-        throw new Error('rolled back')
-      })
-      await t.rejects(transaction, { message: 'rolled back' })
-      t.equal(ended, false, name)
-      t.same(await elsewhere.begin(name, 'f', 2000, 1000), done('"decided"'))
-    }
+    t.same(await begun('b', 'g', now + 1000, now), { state: 'started', fence })
   }
 })
 
@@ -154,39 +111,40 @@ t.test('ends runs that began in another transaction, and collects expired record
   t.same(await elsewhere.begin('a', 'f', 2000, 1000), done('{}'))
 })
 
-/** A storage of a transaction that replies to each statement with the next of these. */
-function replying(...replies: (readonly SqlRow[] | Error)[]) {
-  return postgresTransactionalIdempotency({
-    dialect: 'postgres',
-    query: async () => {
-      const reply = replies.shift() ?? []
-      if (reply instanceof Error) throw reply
-      return { rows: reply }
-    },
+t.test(
+  'says within a second that another transaction runs the key, and keeps the limit of the connection',
+  async t => {
+    const { db, other } = await setUp(t)
+    await rows(other, "set lock_timeout = '7s'")
+    await db.transaction(async tx => {
+      await postgresTransactionalIdempotency(tx).begin('a', 'f', 2000, 1000)
+      const startedAt = performance.now()
+      const begun = other.transaction(async waiting => {
+        const { state } = await postgresTransactionalIdempotency(waiting).begin('a', 'f', 2000, 1000)
+        throw new Error(state)
+      })
+      await t.rejects(begun, { message: 'running' })
+      t.ok(performance.now() - startedAt < 1000, 'it does not wait for the transaction')
+    })
+    await other.transaction(async tx => {
+      await postgresTransactionalIdempotency(tx).begin('b', 'f', 2000, 1000)
+      t.same(await rows(tx, 'show lock_timeout'), [{ lock_timeout: '7s' }])
+    })
+  },
+)
+
+t.test('a run that ends changes no index', async t => {
+  const { db } = await setUp(t)
+  await db.transaction(async tx => {
+    const storage = postgresTransactionalIdempotency(tx)
+    await storage.begin('a', 'f', 9000, 1000)
+    await storage.end('a', 1000, done('{}'), 1000)
+    const [row] = await rows(
+      tx,
+      "select pg_stat_get_xact_tuples_hot_updated('gw_idempotency'::regclass)::int as hot",
+    )
+    t.same(row, { hot: 1 })
   })
-}
-
-t.test('throws a fault for a reply without a row or without the lock', async t => {
-  for (const reply of [[], [{}], [{ got: 't', state: null }]])
-    await t.rejects(replying(reply).begin('a', 'f', 2000, 1000), { code: 'ERR_STORE_REPLY' })
-})
-
-t.test('rethrows every fault but that of a run which another one has decided', async t => {
-  const BEGUN = [{ got: true, state: null, fingerprint: null, fence: null, until: null, response: null }]
-  const fault = (code: string, message: string): Fault =>
-    new Fault('ERR_STORE_UNAVAILABLE', 'failed', { cause: Object.assign(new Error(message), { code }) })
-  const end = async (error: Error): Promise<boolean> => {
-    const storage = replying(BEGUN, error)
-    await storage.begin('a', 'f', 2000, 1000)
-    return storage.end('a', 1000, done('{}'), 1000)
-  }
-  t.equal(await end(fault('22P02', 'invalid input: "decided by another run: a"')), false)
-  for (const error of [
-    fault('22P02', 'invalid input: "a"'),
-    fault('22021', 'decided by another run: a'),
-    new Fault('ERR_STORE_UNAVAILABLE', 'decided by another run'),
-  ])
-    await t.rejects(end(error), error)
 })
 
 t.test('denies unknown options', async t => {

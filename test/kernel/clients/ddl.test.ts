@@ -10,14 +10,14 @@ const statementsOf = (...given: Parameters<typeof readVersions>): unknown =>
 
 t.test('splits a DDL file into its versions', async t => {
   const text = '-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'
-  t.same(statementsOf(text, { dialect: 'sqlite' }), [['a'], ['b', 'c\n']])
+  t.same(statementsOf(text, 'sqlite'), [['a'], ['b', 'c\n']])
 })
 
 t.test('reads which version software must know, which is that of the version below by default', async t => {
   const text =
     '-- version 1\na\n-- version 2\nb\n-- version 3, least 2\nc\n-- version 4\nd\n-- version 5, least 5\ne'
   t.same(
-    readVersions(text, { dialect: 'postgres' }).map(({ least }) => least),
+    readVersions(text, 'postgres').map(({ least }) => least),
     [1, 1, 2, 2, 5],
   )
 })
@@ -34,7 +34,7 @@ create table {prefix}a (
 create table {prefix}b (position {position primary key});
 
 create table {prefix}c (id {id} primary key) {without rowid};`
-  t.same(statementsOf(text, { dialect: 'postgres' }), [
+  t.same(statementsOf(text, 'postgres'), [
     [
       'create sequence {prefix}a_position_seq',
       `create table {prefix}a (
@@ -50,7 +50,7 @@ create table {prefix}c (id {id} primary key) {without rowid};`
       'create table {prefix}c (id text collate "C" primary key) ;',
     ],
   ])
-  t.same(statementsOf(text, { dialect: 'sqlite' }), [
+  t.same(statementsOf(text, 'sqlite'), [
     [
       `create table {prefix}a (
   position integer primary key autoincrement,
@@ -64,40 +64,28 @@ create table {prefix}c (id {id} primary key) {without rowid};`
   ])
 })
 
-t.test('divides a marked table on Postgres if there are several partitions', async t => {
+t.test('leaves the marks of tables out', async t => {
   const text = `-- version 1
-create table if not exists {prefix}a (
-  account_id {id} primary key
-) {without rowid} {by account_id};
+create table {prefix}a (account_id {id} primary key) {without rowid} {by account_id};
 
-create table {prefix}b (id {id} primary key) {lookup};
+create table {prefix}b (id {id} primary key) {lookup by id};
 
-create table {prefix}c (id {id} primary key) {global};`
-  const undivided = [
-    'create table {prefix}b (id text collate "C" primary key) ;',
-    'create table {prefix}c (id text collate "C" primary key) ;',
-  ]
-  const a = 'create table if not exists {prefix}a (\n  account_id text collate "C" primary key\n)'
-  const partOf = 'partition of {prefix}a for values with'
-  t.same(statementsOf(text, { dialect: 'postgres' }), [[`${a}  ;`, ...undivided]])
-  t.same(statementsOf(text, { dialect: 'postgres', partitions: 2 }), [
+create table {prefix}c (id {id} primary key) {reference};`
+  t.same(statementsOf(text, 'postgres'), [
     [
-      `${a}  partition by hash (account_id);`,
-      `create table if not exists {prefix}a_p0of2 ${partOf} (modulus 2, remainder 0)`,
-      `create table if not exists {prefix}a_p1of2 ${partOf} (modulus 2, remainder 1)`,
-      ...undivided,
+      'create table {prefix}a (account_id text collate "C" primary key)  ;',
+      'create table {prefix}b (id text collate "C" primary key) ;',
+      'create table {prefix}c (id text collate "C" primary key) ;',
     ],
   ])
-  t.same(statementsOf(text, { dialect: 'sqlite', partitions: 2 }), statementsOf(text, { dialect: 'sqlite' }))
 })
 
-t.test('rejects a position or a mark outside a table', async t => {
-  for (const words of ['n {position}', '{by account}'])
-    for (const dialect of ['postgres', 'sqlite'] as const)
-      t.throws(() => readVersions(`-- version 1\nalter table x add column ${words}`, { dialect }), {
-        name: 'TypeError',
-        message: `DDL: "${words}" must be in a "create table", got alter table x add column ${words}`,
-      })
+t.test('rejects a position outside a table', async t => {
+  for (const dialect of ['postgres', 'sqlite'] as const)
+    t.throws(() => readVersions('-- version 1\nalter table x add column n {position}', dialect), {
+      name: 'TypeError',
+      message: 'DDL: "n {position}" must be in a "create table", got alter table x add column n {position}',
+    })
 })
 
 t.test('leaves lines for the other store out, and the lines around them together', async t => {
@@ -115,16 +103,8 @@ s
 -- sqlite only
 s2
 -- both`
-  t.same(statementsOf(text, { dialect: 'postgres' }), [['a (\np\nb\n)'], []])
-  t.same(statementsOf(text, { dialect: 'sqlite' }), [['a (\nb\ns\n)'], ['s2']])
-})
-
-t.test('leaves lines that need all features out with minimal ones', async t => {
-  const text = '-- version 1\na\n-- postgres with all features only\nb\n-- both'
-  t.same(statementsOf(text, { dialect: 'postgres' }), [['a\nb']])
-  t.same(statementsOf(text, { dialect: 'postgres', features: 'all' }), [['a\nb']])
-  t.same(statementsOf(text, { dialect: 'postgres', features: 'minimal' }), [['a']])
-  t.same(statementsOf(text, { dialect: 'sqlite' }), [['a']])
+  t.same(statementsOf(text, 'postgres'), [['a (\np\nb\n)'], []])
+  t.same(statementsOf(text, 'sqlite'), [['a (\nb\ns\n)'], ['s2']])
 })
 
 t.test('rejects a DDL file that it cannot read, and names the line', async t => {
@@ -146,11 +126,11 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
     ],
     [
       '-- version 1\na\nb {int}',
-      'DDL line 3: {int} is unknown: expected one of {prefix}, {position}, {position primary key}, {by COLUMN}, {id}, {json}, {primary key}, {without rowid}, {lookup}, {global}',
+      'DDL line 3: {int} is unknown: expected one of {prefix}, {position}, {position primary key}, {by COLUMN}, {lookup by COLUMN}, {id}, {json}, {primary key}, {without rowid}, {reference}',
     ],
     [
       '-- version 1\n-- mysql only\na\n-- both',
-      'DDL line 2: expected one of "-- postgres only", "-- postgres with all features only", "-- sqlite only", got "-- mysql only"',
+      'DDL line 2: expected one of "-- postgres only", "-- sqlite only", got "-- mysql only"',
     ],
     [
       '-- version 1\n-- postgres only\na',
@@ -170,7 +150,7 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
     ],
   ] as const)
     for (const dialect of ['postgres', 'sqlite'] as const)
-      t.throws(() => readVersions(text, { dialect }), { name: 'TypeError', message }, JSON.stringify(text))
+      t.throws(() => readVersions(text, dialect), { name: 'TypeError', message }, JSON.stringify(text))
 })
 
 t.test('writes tables and indexes as MariaDB has them', async t => {
@@ -186,7 +166,7 @@ create index {prefix}a_state on {prefix}a (state) where state <> 'running';
 -- postgres only
 select 1;
 -- both`
-  t.same(statementsOf(text, { dialect: 'mariadb' }), [
+  t.same(statementsOf(text, 'mariadb'), [
     [
       `create table {prefix}a (
   id varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin primary key,
@@ -199,7 +179,7 @@ select 1;
 })
 
 t.test('rejects what MariaDB does not have', async t => {
-  const mysql = (text: string) => () => statementsOf(`-- version 1\n${text}`, { dialect: 'mariadb' })
+  const mysql = (text: string) => () => statementsOf(`-- version 1\n${text}`, 'mariadb')
   t.throws(
     mysql('create table a (position {position})'),
     /"position \{position\}" is for Postgres and SQLite only/,

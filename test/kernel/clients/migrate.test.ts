@@ -24,8 +24,7 @@ import {
 
 const none = async (): Promise<void> => {}
 const stores: Record<Exclude<SqlDialect, 'mariadb'>, (count: number) => Promise<Connections<SqlClient>>> = {
-  // With minimal features there is one more table.
-  postgres: count => openPostgres(count, none, 'all'),
+  postgres: count => openPostgres(count, none),
   sqlite: count => openSqlite(count, none),
 }
 
@@ -55,6 +54,8 @@ for (const [dialect, open] of Object.entries(stores) as [keyof typeof stores, (t
     t.same(await rows(db, 'select id, body from gw_notes'), [{ id: 1, body: 'from version 2' }])
   })
 
+  /** Made before anything is decided. */
+  const locks = dialect === 'postgres' ? ['gw_lock_rows'] : []
   const rejection = (message: RegExp) => ({
     code: 'ERR_STORE_UNAVAILABLE',
     cause: { name: 'IncompatibleTables', message },
@@ -121,7 +122,7 @@ for (const [dialect, open] of Object.entries(stores) as [keyof typeof stores, (t
       const message =
         /^database \S+ has a table gw_later without a recorded version, this software knows version 2 of namespace notes: an unreleased build made it, use a new database$/
       await t.rejects(migrate(db, notes(one, later)), rejection(message))
-      t.same(await tableNames(db, dialect), ['gw_later'])
+      t.same(await tableNames(db, dialect), ['gw_later', ...locks])
       await migrate(db, notes(one), 'other_')
       await migrate(db, notes(one))
       await migrate(db, {
@@ -154,7 +155,7 @@ for (const [dialect, open] of Object.entries(stores) as [keyof typeof stores, (t
       )
       if (missing === 'namespace') await rows(db, 'drop table gw_migrations')
     }
-    t.same(await tableNames(db, dialect), ['gw_migrations'])
+    t.same(await tableNames(db, dialect), [...locks, 'gw_migrations'])
   })
 
   t.test(
@@ -258,35 +259,32 @@ create table {prefix}a (
   {primary key} (account, position)
 ) {by account};
 
-create table {prefix}b (id {id} primary key) {lookup};
+create table {prefix}b (id {id} primary key) {lookup by id};
 
-create table {prefix}c (position {position primary key}) {global};`
-    for (const partitions of [1, 3]) {
-      const { connections, close } = await openPostgres(1, none, 'all')
-      t.teardown(close)
-      const db: SqlClient = { ...(connections[0] as SqlClient), partitions }
-      await migrate(db, { namespace: 'notes', ddl })
-      const names = ['gw_a', 'gw_b', 'gw_c', 'gw_migrations']
-      t.same(
-        [...(await tableNames(db, 'postgres'))].sort(),
-        [...names, ...(partitions === 1 ? [] : ['gw_a_p0of3', 'gw_a_p1of3', 'gw_a_p2of3'])].sort(),
-      )
-      for (let account = 0; account < 20; account++)
-        await rows(db, 'insert into gw_a (account) values ($1)', [`acct_${account}`])
-      const [row] = await rows(
+create table {prefix}c (position {position primary key}) {reference};`
+    const { connections, close } = await openPostgres(1, none)
+    t.teardown(close)
+    const db = connections[0] as SqlClient
+    await migrate(db, { namespace: 'notes', ddl })
+    t.same([...(await tableNames(db, 'postgres'))].sort(), [
+      'gw_a',
+      'gw_b',
+      'gw_c',
+      'gw_lock_rows',
+      'gw_migrations',
+    ])
+    for (let account = 0; account < 20; account++)
+      await rows(db, 'insert into gw_a (account) values ($1)', [`acct_${account}`])
+    const [row] = await rows(db, 'select min(position) as least, max(position) as most from gw_a')
+    t.same(row, { least: '1', most: '20' })
+    await rows(db, 'drop table gw_a, gw_c')
+    t.same(
+      await rows(
         db,
-        'select min(position) as least, max(position) as most, count(distinct tableoid) as used from gw_a',
-      )
-      t.same(row, { least: '1', most: '20', used: String(partitions) })
-      await rows(db, 'drop table gw_a, gw_c')
-      t.same(
-        await rows(
-          db,
-          "select 1 from pg_class where relkind = 'S' and relnamespace = current_schema()::regnamespace",
-        ),
-        [],
-      )
-    }
+        "select 1 from pg_class where relkind = 'S' and relnamespace = current_schema()::regnamespace",
+      ),
+      [],
+    )
   },
 )
 
@@ -324,89 +322,11 @@ create table {prefix}c (id {id} primary key) {without rowid};`
   }
 })
 
-t.test('postgres: rejects tables that were created with other features, and writes nothing', async t => {
-  for (const [made, given] of [
-    ['all', 'minimal'],
-    ['minimal', 'all'],
-  ] as const) {
-    const schema = uniqueName()
-    const pool = await openPostgresPool(schema, 1)
-    await migrate(fromPgPool(pool, { features: made }), notes(one))
-    const before = await tableNames(fromPgPool(pool), 'postgres')
-    await t.rejects(migrate(fromPgPool(pool, { features: given }), notes(one, two)), {
-      code: 'ERR_STORE_UNAVAILABLE',
-      cause: {
-        name: 'IncompatibleTables',
-        message: `database postgres was created with features ${made}, this software runs with features ${given}: run with features ${made}, or use a new database`,
-      },
-    })
-    t.same(await tableNames(fromPgPool(pool), 'postgres'), before)
-    await pool.query(`drop schema ${schema} cascade`)
-    await pool.end()
-  }
-})
-
-t.test(
-  'postgres: rejects tables that are divided into another number of partitions, and writes nothing',
-  async t => {
-    const ddl = (more = '') => ({
-      namespace: 'notes',
-      ddl: `-- version 1
-create table {prefix}all_notes (id {id} primary key) {global};
-
-create table if not exists {prefix}notes (
-  id {id} primary key
-) {by id};
-${more}`,
-    })
-    const next = ddl('\n-- version 2\ncreate table {prefix}more_notes (id {id} primary key) {by id};\n')
-    for (const [made, given, message] of [
-      [1, 8, 'in 1 partition, this software runs with 8 partitions: set partitions to 1'],
-      [8, 1, 'in 8 partitions, this software runs with 1 partition: set partitions to 8'],
-      [3, 2, 'in 3 partitions, this software runs with 2 partitions: set partitions to 3'],
-    ] as const) {
-      const schema = uniqueName()
-      const pool = await openPostgresPool(schema, 1)
-      await migrate(fromPgPool(pool, { partitions: made }), ddl())
-      const before = await tableNames(fromPgPool(pool), 'postgres')
-      for (const wanted of [ddl(), next])
-        await t.rejects(migrate(fromPgPool(pool, { partitions: given }), wanted), {
-          code: 'ERR_STORE_UNAVAILABLE',
-          cause: {
-            name: 'IncompatibleTables',
-            message: `database postgres has the table gw_notes ${message} (DATABASE_PARTITIONS of a host), or use a new database`,
-          },
-        })
-      t.same(await tableNames(fromPgPool(pool), 'postgres'), before)
-      await migrate(fromPgPool(pool, { partitions: made }), next)
-      await pool.query(`drop schema ${schema} cascade`)
-      await pool.end()
-    }
-  },
-)
-
-t.test('postgres: rejects a database whose advisory locks have no effect', async t => {
-  const schema = uniqueName()
-  const pool = await openPostgresPool(schema, 1)
-  await pool.query(
-    `create function ${schema}.pg_advisory_xact_lock(bigint) returns void language sql as 'select'`,
-  )
-  await pool.query(`set search_path = ${schema}, pg_catalog`)
-  await t.rejects(migrate(fromPgPool(pool, { features: 'all' }), notes(one)), {
-    code: 'ERR_STORE_UNAVAILABLE',
-    cause: { message: "advisory locks have no effect on this database: use features 'minimal'" },
-  })
-  t.same(await tableNames(fromPgPool(pool), 'postgres'), [])
-  await migrate(fromPgPool(pool, { features: 'minimal' }), notes(one))
-  await pool.query(`drop schema ${schema} cascade`)
-  await pool.end()
-})
-
-t.test('postgres: of 6 simultaneous calls with minimal features one migrates', async t => {
+t.test('postgres: of 6 simultaneous calls one migrates', async t => {
   const schema = uniqueName()
   const pools = [await openPostgresPool(schema, 1)]
   while (pools.length < 6) pools.push(await openPostgresPool(schema, 1))
-  const dbs = pools.map(pool => fromPgPool(pool, { features: 'minimal', partitions: 4 }))
+  const dbs = pools.map(pool => fromPgPool(pool))
   await race(6, index => migrate(dbs[index] as SqlClient, notes(one, two)))
   t.same(await recorded(dbs[0] as SqlClient), [
     { namespace: 'notes', version: 1 },
@@ -417,7 +337,7 @@ t.test('postgres: of 6 simultaneous calls with minimal features one migrates', a
 })
 
 t.test('postgres: waits for a reader without blocking others, and migrates once it has ended', async t => {
-  const { connections, close } = await openPostgres(3, db => migrate(db, notes(one)), 'all')
+  const { connections, close } = await openPostgres(3, db => migrate(db, notes(one)))
   t.teardown(close)
   const [db, reader, other] = connections as [SqlClient, SqlClient, SqlClient]
   let migrated: Promise<void> | undefined
@@ -434,7 +354,7 @@ t.test('postgres: waits for a reader without blocking others, and migrates once 
 })
 
 t.test('postgres: gives up after its patience, and says what to do', async t => {
-  const { connections, close } = await openPostgres(2, db => migrate(db, notes(one)), 'all')
+  const { connections, close } = await openPostgres(2, db => migrate(db, notes(one)))
   t.teardown(close)
   const [db, reader] = connections as [SqlClient, SqlClient]
   await reader.transaction(async tx => {

@@ -1,13 +1,13 @@
 import { fromPgPool, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { lockName, type SqlFeatures } from '@gatewright/kernel/internal/sql'
+import { lockName } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
-import { openPostgresPool, openSqlite, testPartitions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const ddl = '-- version 1\ncreate table {prefix}notes (id integer primary key)'
 const notes = { namespace: 'notes', ddl }
 
 /** Opens three clients with a connection each, in a schema of their own. */
-async function open(test: Pick<typeof t, 'teardown'>, features: SqlFeatures): Promise<readonly SqlClient[]> {
+async function open(test: Pick<typeof t, 'teardown'>): Promise<readonly SqlClient[]> {
   const schema = uniqueName()
   const pools = [await openPostgresPool(schema, 1)]
   while (pools.length < 3) pools.push(await openPostgresPool(schema, 1))
@@ -15,7 +15,7 @@ async function open(test: Pick<typeof t, 'teardown'>, features: SqlFeatures): Pr
     await pools[0]?.query(`drop schema ${schema} cascade`)
     await Promise.all(pools.map(pool => pool.end()))
   })
-  const dbs = pools.map(pool => fromPgPool(pool, { features, partitions: testPartitions(), retries: 20 }))
+  const dbs = pools.map(pool => fromPgPool(pool, { retries: 20 }))
   await migrate(dbs[0] as SqlClient, notes)
   return dbs
 }
@@ -30,48 +30,43 @@ const locks = [
   { kind: 'things', id: 'one' },
   { kind: 'money', accountId: 'a' },
 ]
-for (const features of ['all', 'minimal'] as const) {
-  for (const lock of locks)
-    t.test(
-      `${features}: a transaction that locks ${lock.kind} waits for another, then sees its rows`,
-      async t => {
-        const [one, two, third] = (await open(t, features)) as [SqlClient, SqlClient, SqlClient]
-        let waiting: Promise<unknown> | undefined
-        await one.transaction(async tx => {
-          await lockName(tx, 'gw_', lock)
-          await rows(tx, 'insert into gw_notes (id) values (1)')
-          await two.transaction(async other => {
-            await lockName(other, 'gw_', { ...lock, kind: 'other' })
-            t.same(await rows(other, 'select id from gw_notes'), [], 'another name is free')
-          })
-          const [process] = await rows(two, 'select pg_backend_pid() as pid')
-          waiting = two.transaction(async other => {
-            await lockName(other, 'gw_', lock)
-            return rows(other, 'select id from gw_notes')
-          })
-          await untilItWaits(third, process?.['pid'])
-        })
-        t.same(await waiting, [{ id: 1 }])
-      },
-    )
-
-  t.test(`${features}: a lock ends when its transaction is rolled back`, async t => {
-    const [one, two] = (await open(t, features)) as [SqlClient, SqlClient]
-    const attempt = one.transaction(async tx => {
-      await lockName(tx, 'gw_', { kind: 'things', id: 'one' })
-      await rows(tx, 'select 1')
-      throw new Error('roll back')
+for (const lock of locks)
+  t.test(`a transaction that locks ${lock.kind} waits for another, then sees its rows`, async t => {
+    const [one, two, third] = (await open(t)) as [SqlClient, SqlClient, SqlClient]
+    let waiting: Promise<unknown> | undefined
+    await one.transaction(async tx => {
+      await lockName(tx, 'gw_', lock)
+      await rows(tx, 'insert into gw_notes (id) values (1)')
+      await two.transaction(async other => {
+        await lockName(other, 'gw_', { ...lock, kind: 'other' })
+        t.same(await rows(other, 'select id from gw_notes'), [], 'another name is free')
+      })
+      const [process] = await rows(two, 'select pg_backend_pid() as pid')
+      waiting = two.transaction(async other => {
+        await lockName(other, 'gw_', lock)
+        return rows(other, 'select id from gw_notes')
+      })
+      await untilItWaits(third, process?.['pid'])
     })
-    await t.rejects(attempt, { message: 'roll back' })
-    await two.transaction(async tx => {
-      await lockName(tx, 'gw_', { kind: 'things', id: 'one' })
-      t.equal((await rows(tx, 'select 1')).length, 1)
-    })
+    t.same(await waiting, [{ id: 1 }])
   })
-}
 
-t.test('minimal: ids without an account share a bounded number of rows, an account has one', async t => {
-  const [db] = (await open(t, 'minimal')) as [SqlClient]
+t.test('a lock ends when its transaction is rolled back', async t => {
+  const [one, two] = (await open(t)) as [SqlClient, SqlClient]
+  const attempt = one.transaction(async tx => {
+    await lockName(tx, 'gw_', { kind: 'things', id: 'one' })
+    await rows(tx, 'select 1')
+    throw new Error('roll back')
+  })
+  await t.rejects(attempt, { message: 'roll back' })
+  await two.transaction(async tx => {
+    await lockName(tx, 'gw_', { kind: 'things', id: 'one' })
+    t.equal((await rows(tx, 'select 1')).length, 1)
+  })
+})
+
+t.test('ids without an account share a bounded number of rows, an account has one', async t => {
+  const [db] = (await open(t)) as [SqlClient]
   for (let id = 0; id < 200; id++)
     await db.transaction(async tx => {
       await lockName(tx, 'gw_', { kind: 'things', id: String(id) })

@@ -19,7 +19,6 @@ async function addUser(db: SqlClient): Promise<void> {
 function counting(db: SqlQueries): SqlQueries & { statements: number } {
   const counted = {
     dialect: db.dialect,
-    ...(db.features && { features: db.features }),
     statements: 0,
     query: (text: string, values?: Parameters<SqlQueries['query']>[1]) => {
       counted.statements += 1

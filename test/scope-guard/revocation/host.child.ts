@@ -6,7 +6,7 @@ import { redisRevocationFeed } from '@gatewright/scope-guard/redis'
 import type { JWK } from 'jose'
 import pg from 'pg'
 import { createClient } from 'redis'
-import { openPostgresPool, openRedis, testSqlOptions } from '../../harness/stores.ts'
+import { openPostgresPool, openRedis } from '../../harness/stores.ts'
 import { AUDIENCE, ISSUER } from '../issuer.ts'
 
 /** What the parent sends: the issuer's keys once, then a token per round. */
@@ -39,7 +39,7 @@ async function openFeed(): Promise<RevocationFeed> {
     await own.query(`listen ${channel}`)
     return () => own.query(`unlisten ${channel}`)
   }
-  const db = fromPgPool(await openPostgresPool(name, 1), testSqlOptions())
+  const db = fromPgPool(await openPostgresPool(name, 1))
   return sqlRevocationFeed(db, push === 'push' ? { subscribe } : {})
 }
 

@@ -9,7 +9,7 @@ import { staticSigningKeyStorage } from '@gatewright/session-issuer/static'
 import { exportJWK } from 'jose'
 import t from 'tap'
 import { startChild } from '../../harness/child.ts'
-import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, openRedis, uniqueName } from '../../harness/stores.ts'
 import { AUDIENCE, ISSUER, signingKey } from '../issuer.ts'
 import type { Report } from './host.child.ts'
 
@@ -34,7 +34,7 @@ async function open(backend: string, name: string): Promise<{ issuer: Issuer; cl
     }
   }
   const pool = await openPostgresPool(name, 2)
-  const db = fromPgPool(pool, testSqlOptions())
+  const db = fromPgPool(pool)
   await migrateCredentials(db)
   return { issuer: createIssuer({ ...options, ...postgresCredentials(db) }), close: () => pool.end() }
 }

@@ -4,7 +4,7 @@ import { createGuard, type SpendStorage } from '@gatewright/scope-guard'
 import type { Rule } from '@gatewright/kernel'
 import { postgresSpends } from '@gatewright/scope-guard/postgres'
 import { redisSpends } from '@gatewright/scope-guard/redis'
-import { openPostgresPool, openRedis, testSqlOptions } from '../../harness/stores.ts'
+import { openPostgresPool, openRedis } from '../../harness/stores.ts'
 import { session } from '../issuer.ts'
 
 /** What the parent asks for: one reservation per amount, all at once, each by a key and session of its own. */
@@ -19,7 +19,7 @@ const name = process.argv[2] as string
 const { connections } = await openRedis(1)
 const stores: Readonly<Record<Go['backend'], SpendStorage>> = {
   Redis: redisSpends(connections[0]!, { prefix: `${name}:` }),
-  Postgres: postgresSpends(fromPgPool(await openPostgresPool(name, 8), testSqlOptions())),
+  Postgres: postgresSpends(fromPgPool(await openPostgresPool(name, 8))),
 }
 
 let policy: unknown

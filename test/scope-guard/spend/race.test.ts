@@ -5,7 +5,7 @@ import { fromPgPool } from '@gatewright/kernel/sql'
 import { migrateSpends } from '@gatewright/scope-guard/postgres'
 import t from 'tap'
 import { startChild } from '../../harness/child.ts'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import type { Go } from './race.child.ts'
 
 const HOSTS = 4
@@ -15,7 +15,7 @@ const EACH = 125
 async function start(): Promise<ChildProcess[]> {
   const name = uniqueName()
   const pool = await openPostgresPool(name, 1)
-  await migrateSpends(fromPgPool(pool, testSqlOptions())).finally(() => pool.end())
+  await migrateSpends(fromPgPool(pool)).finally(() => pool.end())
   const module = new URL('./race.child.js', import.meta.url)
   const children = Array.from({ length: HOSTS }, () => startChild(module, [name]))
   t.teardown(() => children.forEach(child => child.kill('SIGKILL')))

@@ -13,7 +13,6 @@ function dying(db: SqlClient, n: number): { db: SqlClient; statements: () => num
   let count = 0
   const limited = (tx: SqlQueries): SqlQueries => ({
     dialect: tx.dialect,
-    ...(tx.features && { features: tx.features }),
     query: async (text, values) => {
       if (count++ === n) throw new Error('killed')
       return tx.query(text, values)

@@ -28,7 +28,6 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
     db.transaction(async tx => {
       const result = await work({
         dialect: tx.dialect,
-        ...(tx.features && { features: tx.features }),
         query: (text, values) => tx.query(text, values),
       })
       reached.open()
@@ -42,7 +41,6 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
 function unlocked(db: SqlClient): SqlClient {
   const withoutLock = (tx: SqlQueries): SqlQueries => ({
     dialect: tx.dialect,
-    ...(tx.features && { features: tx.features }),
     query: async (text, values) => (/advisory|lock_rows/.test(text) ? { rows: [] } : tx.query(text, values)),
   })
   return { ...withoutLock(db), transaction: work => db.transaction(tx => work(withoutLock(tx))) }

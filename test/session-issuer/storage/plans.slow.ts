@@ -10,7 +10,7 @@ import { redisCredentials } from '@gatewright/session-issuer/redis'
 import { keyRecord, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, openRedis, uniqueName } from '../../harness/stores.ts'
 import { MANY_ROWS } from '../../harness/turns.ts'
 
 const MAX_BUFFERS = 6
@@ -65,7 +65,7 @@ t.test('every look-up among very many rows uses an index and reads at most 6 pag
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = fromPgPool(pool, testSqlOptions())
+  const db = fromPgPool(pool)
   await migrateCredentials(db)
   await fill(db)
   for (const table of ['accounts', 'keys', 'sessions', 'key_policies', 'session_policies', 'feed']) {

@@ -1,26 +1,11 @@
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
-import { checkOptions } from '@gatewright/kernel/internal'
 import { fromPgPool, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { toInteger, type SqlFeatures, type SqlValue } from '@gatewright/kernel/internal/sql'
-import type { EscrowOptions } from '@gatewright/scope-guard/internal'
+import { toInteger, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
 import { collector } from './store.ts'
-
-/** Options of `postgresStore`. */
-interface PostgresStoreOptions extends SqlStoreOptions {
-  /**
-   * Lets this process reserve under large caps from a part that it takes in advance: the option `escrow` of `postgresSpends`. A
-   * reservation may then be denied early. Default: no such parts.
-   */
-  readonly escrow?: EscrowOptions
-  /** Which features of Postgres are used, as of `fromPgPool`: `all` (the default) or `minimal`. */
-  readonly features?: SqlFeatures
-  /** Into how many partitions `migrate` divides each table of account data, 1 to 64, default 1, as of `fromPgPool`. */
-  readonly partitions?: number
-}
 
 /** How often what conflicts with simultaneous calls runs again. */
 const RETRIES = 10
@@ -32,7 +17,7 @@ create table {prefix}rate_limits (
   key varchar(255) primary key,
   points integer not null default 0,
   expire bigint
-) {global};
+) {reference};
 `
 
 /**
@@ -41,23 +26,17 @@ create table {prefix}rate_limits (
  */
 export function postgresStore(
   pool: Parameters<typeof fromPgPool>[0],
-  options: PostgresStoreOptions = {},
+  options: SqlStoreOptions = {},
 ): Required<Store> {
-  const { features, partitions, escrow, ...rest } = checkOptions('postgresStore', options, {
-    features: { is: ['all', 'minimal'], default: 'all' },
-    partitions: { min: 1, max: 64, default: 1 },
-    escrow: true,
-    prefix: true,
-  })
-  const prefix = prefixOf('postgresStore', rest)
+  const prefix = prefixOf('postgresStore', options)
   if (typeof (pool as Partial<typeof pool> | null)?.connect !== 'function')
     throw new TypeError(
       `postgresStore: pool must be a Pool of pg, got ${pool === null ? 'null' : typeof pool}`,
     )
-  const db = fromPgPool(pool, { features, partitions, retries: RETRIES })
+  const db = fromPgPool(pool, { retries: RETRIES })
   const ports = {
     idempotency: postgresIdempotency(db, { prefix }),
-    spends: postgresSpends(db, escrow === undefined ? { prefix } : { prefix, escrow }),
+    spends: postgresSpends(db, { prefix }),
   }
   return {
     ...ports,

@@ -24,8 +24,6 @@ export interface HostConfig {
   /** Algorithm of signing keys created from now on. */
   readonly signingAlgorithm: HostValues['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
-  readonly databasePartitions: number
-  readonly databaseFeatures: HostValues['DATABASE_FEATURES']
   /** Whether statements are prepared and connections have settings. Not behind a pooler in transaction mode. */
   readonly databasePrepare: boolean
   /** Where notifications are received; undefined: at `databaseUrl`, or nowhere if `databasePrepare` is off. */
@@ -82,8 +80,6 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     webhookSecrets: values.PROVIDER_WEBHOOK_SECRETS,
     signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
-    databasePartitions: values.DATABASE_PARTITIONS,
-    databaseFeatures: values.DATABASE_FEATURES,
     databasePrepare: values.DATABASE_PREPARE,
     databaseListenUrl: values.DATABASE_LISTEN_URL,
     migrate: values.MIGRATE,

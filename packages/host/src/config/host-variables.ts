@@ -61,18 +61,6 @@ export const hostVariables = {
     'none, which means embedded SQLite',
     'Postgres, shared by any number of hosts. `KEY_PEPPERS`, `SIGNING_KEY_ENCRYPTION_KEY` and `DATA_KEYS` must be set with it, and `OPERATOR_TOKEN` if `OPERATOR_PAGE` is `on`',
   ),
-  DATABASE_PARTITIONS: variable(
-    wholeNumber(1, 64),
-    1,
-    '`1`',
-    'Into how many [partitions](partitions.md) Postgres divides the tables of account data, 1 to 64. Tables that exist must have the same number',
-  ),
-  DATABASE_FEATURES: variable(
-    oneOf('all', 'minimal'),
-    'all',
-    '`all`',
-    'Which features of Postgres the host uses: `all` or `minimal`, for [other engines](engines.md) and poolers. Recorded when the tables are created; all hosts of a database have the same',
-  ),
   DATABASE_PREPARE: variable(
     onOff,
     true,

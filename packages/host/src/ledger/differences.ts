@@ -1,7 +1,6 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { ownerOf } from './accounts.ts'
-import type { CheckedPosition } from './position.ts'
 
 /** The rows that say what a `held:` account of a user promises to others. */
 export interface HeldMoney {
@@ -17,47 +16,55 @@ const SIGNED_TRANSACTION = `case when direction = 'credit' and status = 'complet
   when direction = 'debit' and status in ('pending', 'completed') then -amount_cents else 0 end`
 
 /** A ledger account whose balance is not the sum of its business rows. */
-interface AccountDifference {
+export interface AccountDifference {
+  readonly accountId: string
   readonly account: string
   readonly ledgerCents: number
   /** What the transactions, or the rows of held money, add up to. */
   readonly bookedCents: number
 }
 
-/** The users with a transfer since a position, which is parameter 1. */
-const MOVED = `select distinct account_id from gw_ledger_legs
-  where xid >= cast($1 as xid8) and substr(ledger_account, 1, 5) = 'user:'`
+/** Which accounts are compared. Without a member: all. */
+interface ComparedAccounts {
+  /** Only the balances of users who have transfers since this instant, but everything that is held. */
+  readonly since?: number
+  /** Only this account. */
+  readonly accountId?: string
+}
 
 /**
  * Compares the ledger with the business rows: each balance with the transactions of its account, and each `held:` account with the rows
- * of its purpose. With a position, only the balances of users who have transfers since then. Returns at most 100 differences. Reads
- * everything that it compares, in one statement.
+ * of its purpose. Returns at most 100 differences. Reads everything that it compares, in one statement.
  */
 export async function accountsThatDiffer(
   db: SqlQueries,
   held: readonly HeldMoney[],
-  since?: CheckedPosition,
+  { since, accountId }: ComparedAccounts = {},
 ): Promise<readonly AccountDifference[]> {
+  const moved =
+    since === undefined
+      ? ''
+      : 'and account_id in (select account_id from gw_ledger_legs where created_at >= $1)'
+  const own = accountId === undefined ? '' : 'and account_id = $1'
+  const balances = (kind: string, which: string): string => `
+      select account_id, id as account, balance_cents as ledger, 0 as booked from gw_ledger_accounts
+        where substr(id, 1, 5) = '${kind}:' ${which}
+      union all select account_id, ledger_account, amount_cents, 0 from gw_ledger_tail
+        where substr(ledger_account, 1, 5) = '${kind}:' ${which}`
   const promised = held.map(
     ({ purpose, rows: text }) =>
-      `union all select 'held:' || h.account_id || ':${purpose}', 0, h.amount_cents from (${text}) h`,
+      `union all select account_id, 'held:' || account_id || ':${purpose}', 0, amount_cents from (${text}) h where true ${own}`,
   )
-  const [moved, users, ofUsers] =
-    since === undefined
-      ? ['', "substr(a.id, 1, 5) = 'user:'", '']
-      : [
-          `with moved as materialized (${MOVED}) `,
-          "a.id in (select 'user:' || account_id from moved)",
-          ' where account_id in (select account_id from moved)',
-        ]
-  const text = `${moved}select account, sum(ledger) as ledger, sum(booked) as booked from (
-      select a.id as account, a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-          where t.account_id = a.account_id and t.ledger_account = a.id) as ledger, 0 as booked
-        from gw_ledger_accounts a where ${users} or substr(a.id, 1, 5) = 'held:'
-      union all select 'user:' || account_id, 0, ${SIGNED_TRANSACTION} from gw_transactions${ofUsers}
+  const text = `select account_id, account, sum(ledger) as ledger, sum(booked) as booked from (
+      ${balances('user', `${moved} ${own}`)}
+      union all ${balances('held', own)}
+      union all select account_id, 'user:' || account_id, 0, ${SIGNED_TRANSACTION} from gw_transactions
+        where true ${moved} ${own}
       ${promised.join('\n')}
-    ) d group by account having sum(ledger) <> sum(booked) order by account limit 100`
-  return (await rows(db, text, since === undefined ? [] : [since])).map(row => ({
+    ) d group by account_id, account having sum(ledger) <> sum(booked) order by account limit 100`
+  const values = [since, accountId].flatMap(value => value ?? [])
+  return (await rows(db, text, values)).map(row => ({
+    accountId: toText(row['account_id']),
     account: toText(row['account']),
     ledgerCents: toInteger(row['ledger']),
     bookedCents: toInteger(row['booked']),

@@ -13,7 +13,7 @@ create table {prefix}ledger_accounts (
 create index {prefix}ledger_accounts_id on {prefix}ledger_accounts (id);
 
 -- Transfers: a debit and a credit, each a row of the account whose money it moves. The row of a house or outside account
--- belongs to the account on the other side, so that a transfer writes to no partition but those of its accounts.
+-- belongs to the account on the other side, so that a transfer writes only where the rows of its accounts are.
 create table {prefix}ledger_legs (
   account_id {id} not null,
   transfer_id {id} not null,
@@ -31,29 +31,28 @@ create table {prefix}ledger_legs (
 create table {prefix}ledger_references (
   transfer_id {id} primary key,
   account_id {id} not null
-) {without rowid} {lookup};
+) {without rowid} {lookup by transfer_id};
 
--- postgres with all features only
--- The transaction that inserted a leg, for checks of what was added since the last one.
-alter table {prefix}ledger_legs add column xid xid8 not null default pg_current_xact_id();
+-- postgres only
+-- For checks of what was added since the last one.
+create index {prefix}ledger_legs_at on {prefix}ledger_legs (created_at);
 
-create index {prefix}ledger_legs_xid on {prefix}ledger_legs (xid);
-
--- One row, for checks of the ledger: up to where the last one has found everything right, and the number of transfers before.
+-- One row, for checks of the ledger: transfers that were made before this instant were found right.
 create table {prefix}ledger_position (
   only_row boolean primary key default true check (only_row),
-  cluster text not null,
-  position xid8 not null,
-  transfers bigint not null
-) {global};
+  checked_before bigint not null
+) {reference};
 
-insert into {prefix}ledger_position (cluster, position, transfers) values ('', '0', 0);
+insert into {prefix}ledger_position (checked_before) values (0);
 
--- Each ledger account's sum of the transfers before that position.
+-- The sums of those transfers, as far as their legs are rows of the account.
 create table {prefix}ledger_checked (
-  ledger_account {id} primary key,
-  balance_cents bigint not null
-) {by ledger_account};
+  account_id {id} not null,
+  ledger_account {id} not null,
+  balance_cents bigint not null,
+  transfers bigint not null,
+  primary key (account_id, ledger_account)
+) {by account_id};
 -- both
 
 -- Amounts that are not added to the balances of ledger accounts yet.
@@ -64,20 +63,6 @@ create table {prefix}ledger_tail (
   amount_cents bigint not null,
   primary key (ledger_account, account_id, transfer_id)
 ) {without rowid} {by account_id};
-
--- postgres with all features only
-create function {prefix}ledger_keep() returns trigger language plpgsql as $$
-begin
-  raise exception 'ledger transfers are append-only';
-end $$;
-
--- For each row: a trigger for each statement would not run for statements that name a partition.
-create trigger {prefix}ledger_keep_rows before update or delete on {prefix}ledger_legs
-  for each row execute function {prefix}ledger_keep();
-
-create trigger {prefix}ledger_keep before truncate on {prefix}ledger_legs
-  for each statement execute function {prefix}ledger_keep();
--- both
 
 -- sqlite only
 create trigger {prefix}ledger_keep_rows before delete on {prefix}ledger_legs

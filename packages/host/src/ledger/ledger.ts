@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { migrate, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, hasAllFeatures, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { defer, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,
@@ -11,8 +11,6 @@ import {
   type SystemAccount,
 } from './accounts.ts'
 import {
-  CHECK_ALL,
-  CHECK_SINCE,
   FIND,
   FIND_USES,
   FOLD,
@@ -29,12 +27,11 @@ import {
   OWN_BALANCE,
   REFER,
   REFERRED,
-  statementLimit,
   SYSTEM_BALANCE,
 } from './statements.ts'
 import { hostDialect } from '../records/host-dialect.ts'
 import { DDL } from './ledger-tables.ts'
-import { checkedPosition, snapshotPosition, type CheckedPosition } from './position.ts'
+import { addUp, type LedgerSums } from './add-up.ts'
 
 /**
  * The justification of a debit of a user's account: a hold that was reserved under the caller's policies, or the reason why no
@@ -80,25 +77,10 @@ export type Transfer = {
  */
 export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 
-/** The result of checking the ledger. */
-export interface LedgerReport {
-  readonly transfers: number
-  /** How many of the transfers this check has added up: those since its position, or all. */
-  readonly added: number
-  /** The sum of all balances. Any value but 0 means a broken ledger. */
-  readonly sumCents: number
-  /**
-   * At most 100 accounts whose balance differs from the sum of their transfers, or is negative and must not
-   * be.
-   */
-  readonly wrongAccounts: readonly string[]
-  /** The ids of at most 100 transfers whose debit and credit do not add up to 0. */
-  readonly wrongTransfers: readonly string[]
-}
-
 /**
  * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero. The database itself
- * rejects a statement that would change a transfer (but not with minimal features), or store a balance below zero for an account that must not have one.
+ * rejects a statement that would store a balance below zero for an account that must not have one, or change a transfer: on SQLite by
+ * a trigger, on Postgres because the role of the hosts may not (docs/production.md).
  */
 export interface Ledger {
   /**
@@ -121,15 +103,13 @@ export interface Ledger {
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
   /**
    * Recomputes every balance: from all transfers, or with `sinceChecked` from those since the last check that found nothing wrong and the
-   * balances there, both read in one snapshot, because another check may move them. Reads all accounts, and these transfers. On
-   * Postgres each statement may take `statementMs`; default: no limit. `since` is where this check began, undefined if it added up
-   * everything. `position` is where the next check can begin if this one and whatever is compared with it finds nothing wrong;
-   * undefined on SQLite and with minimal features. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
+   * sums there. Reads all accounts, and these transfers. What differs is added up again under the lock of its account before it is
+   * reported, so that transfers which commit meanwhile are no difference, on several machines neither. On Postgres each statement may take
+   * `statementMs`; default: no limit. `since` is where this check began, undefined if it added up everything. `position` is where the next
+   * check can begin if this one and whatever is compared with it finds nothing wrong; undefined on SQLite. Fault:
+   * `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
    */
-  check(
-    statementMs?: number,
-    sinceChecked?: boolean,
-  ): Promise<LedgerReport & { readonly since: CheckedPosition; readonly position: CheckedPosition }>
+  check(statementMs?: number, sinceChecked?: boolean): Promise<LedgerSums>
 }
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start simultaneously. */
@@ -183,34 +163,11 @@ export function createLedger(db: SqlClient): Ledger {
           })
       }
     },
-    check: (statementMs = 0, sinceChecked = false) =>
-      db.transaction(async tx => {
-        // All statements must see the same snapshot.
-        if (tx.dialect === 'postgres') {
-          await rows(tx, 'set transaction isolation level repeatable read')
-          await rows(tx, statementLimit(statementMs))
-        }
-        const since = sinceChecked ? await checkedPosition(tx) : undefined
-        const { totals, wrong, unequal } = since === undefined ? CHECK_ALL : CHECK_SINCE
-        const parameters = since === undefined ? [] : [since]
-        const [sums] = await rows(tx, totals, parameters)
-        const accounts = await rows(tx, wrong, parameters)
-        const transfers = await rows(tx, unequal, parameters)
-        const added = toInteger(sums?.['added'])
-        return {
-          transfers: toInteger(sums?.['before']) + added,
-          added,
-          sumCents: toInteger(sums?.['total']),
-          wrongAccounts: accounts.map(row => toText(row['id'])),
-          wrongTransfers: transfers.map(row => toText(row['id'])),
-          since,
-          position: await snapshotPosition(tx),
-        }
-      }),
+    check: (statementMs = 0, sinceChecked = false) => addUp(db, statementMs, sinceChecked),
   }
 }
 
-/** The account whose partition has the debit of a transfer, and makes its id unique. */
+/** The account whose rows have the debit of a transfer, and make its id unique. */
 function accountOf({ id, debit, credit, accountId }: Transfer): string {
   const account = ownerOf(debit) ?? ownerOf(credit) ?? accountId
   if (account === undefined)
@@ -229,19 +186,13 @@ async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now
   if (kind === 'house') await defer(tx, OPEN_ACCOUNT, ['', debit])
   if (kind !== 'outside' && tx.dialect === 'postgres') await defer(tx, LOCK, [owner ?? '', debit])
   const values = [accountId, id, debit, credit, amountCents, cause, now, ownerOf(credit) ?? accountId]
-  const [first, ...others] = INSERT[kind][insertFormOf(tx)]
+  const [first, ...others] = INSERT[kind][hostDialect(tx)]
   const [inserted] = await rows(tx, first, values)
   if (!inserted) return false
   for (const text of others) await defer(tx, text, values)
   if (owner !== undefined && toInteger(inserted['pending']) === MAX_PENDING)
     for (const text of FOLD_OWN[hostDialect(tx)]) await rows(tx, text, [owner, debit])
   return true
-}
-
-/** Returns how a transfer is inserted: see `INSERT`. */
-function insertFormOf(tx: SqlQueries): keyof (typeof INSERT)['owned'] {
-  if (tx.dialect === 'sqlite') return 'sqlite'
-  return hasAllFeatures(tx) && (tx.partitions ?? 1) === 1 ? 'together' : 'byAccount'
 }
 
 /** Reads the debit of a transfer. */

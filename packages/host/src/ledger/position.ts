@@ -1,65 +1,86 @@
+import { GRACE_MS } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { hasAllFeatures, toText } from '@gatewright/kernel/internal/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 
 /*
- * A position of the ledger is an id of a Postgres transaction: the check has seen every transfer of the transactions before it. It is
- * the oldest transaction that was open when the check read, so a transfer that commits later is never before it, whatever the
- * order of the commits.
+ * A position of the ledger is an instant, in epoch ms: everything about the transfers that were made before it was right, and their sums are
+ * stored. It stays `SETTLED_MS` behind the clock, because a transaction writes when its transfer was made some time before it commits. One
+ * that commits later than that is missing in the stored sums: the next check finds a difference, adds that account up from its first
+ * transfer, and stores its sums again. So no order of commits is assumed, which several machines do not have.
  */
 
-/** A position where everything was right. Undefined: check the whole ledger. */
-export type CheckedPosition = string | undefined
+/** Every transfer that was made this long ago is committed, but for one in which a database of several machines was interrupted. */
+const SETTLED_MS = GRACE_MS
 
-const CLUSTER = '(select cast(system_identifier as text) from pg_control_system())'
-const READ = `select cast(position as text) as position from gw_ledger_position
-  where cluster = ${CLUSTER} and position <= pg_snapshot_xmin(pg_current_snapshot())`
+/** A ledger account. The account id of house and outside accounts is ''. */
+export interface AccountName {
+  readonly accountId: string
+  readonly id: string
+}
+
+/** An instant before which everything was right. Undefined: check the whole ledger. */
+export type CheckedPosition = number | undefined
+
+const READ = 'select checked_before from gw_ledger_position'
 const LOCK = `${READ} for update`
-const START = `update gw_ledger_position set cluster = ${CLUSTER}, position = '0', transfers = 0`
-const ADD = `insert into gw_ledger_checked as c (ledger_account, balance_cents)
-  select ledger_account, sum(amount_cents) from gw_ledger_legs
-    where xid >= cast($1 as xid8) and xid < cast($2 as xid8) group by ledger_account
-  on conflict (ledger_account) do update set balance_cents = c.balance_cents + excluded.balance_cents`
-const MOVE = `update gw_ledger_position set position = cast($2 as xid8), transfers = transfers + (
-  select count(*) from gw_ledger_legs where xid >= cast($1 as xid8) and xid < cast($2 as xid8) and side = 'debit')`
+const MOVE = 'update gw_ledger_position set checked_before = $1'
+const add = (where: string): string => `insert into gw_ledger_checked as c
+    (account_id, ledger_account, balance_cents, transfers)
+  select account_id, ledger_account, sum(amount_cents), count(*) filter (where side = 'debit') from gw_ledger_legs
+    where created_at >= $1 and created_at < $2${where} group by account_id, ledger_account
+  on conflict (account_id, ledger_account) do update set
+    balance_cents = c.balance_cents + excluded.balance_cents, transfers = c.transfers + excluded.transfers`
+const ADD = add('')
 
-/**
- * Reads the position of the last check. Undefined if there was none, on SQLite and with minimal features, and after the database was moved to another cluster, by
- * a dump or an upgrade: there, new transactions may have ids before the position.
- */
+/** The stored sums of a ledger account. Those of a house or outside account lie with the accounts on the other sides. */
+const ofAccount = ({ accountId }: AccountName, first: number): string =>
+  ` ledger_account = $${first}${accountId === '' ? '' : ` and account_id = $${first + 1}`}`
+const valuesOf = ({ accountId, id }: AccountName): string[] => (accountId === '' ? [id] : [id, accountId])
+
+/** Reads the position of the last check. Undefined if there was none, and on SQLite, where each check adds up everything. */
 export async function checkedPosition(db: SqlQueries): Promise<CheckedPosition> {
-  if (!hasAllFeatures(db)) return undefined
+  if (db.dialect === 'sqlite') return undefined
   const [row] = await rows(db, READ)
-  const position = row && toText(row['position'])
-  return position === '0' ? undefined : position
+  const position = toInteger(row?.['checked_before'])
+  return position === 0 ? undefined : position
 }
 
-/** Reads the position of the snapshot of a transaction. Every transfer before it is visible there. */
-export async function snapshotPosition(tx: SqlQueries): Promise<CheckedPosition> {
-  if (!hasAllFeatures(tx)) return undefined
-  const [row] = await rows(tx, 'select cast(pg_snapshot_xmin(pg_current_snapshot()) as text) as position')
-  return toText(row?.['position'])
+/** Returns where the next check can begin if one that begins now finds nothing wrong. Undefined on SQLite. */
+export async function nextPosition(tx: SqlQueries): Promise<CheckedPosition> {
+  if (tx.dialect === 'sqlite') return undefined
+  const [row] = await rows(tx, 'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now')
+  return toInteger(row?.['now']) - SETTLED_MS
+}
+
+/** What a check has found right. */
+interface FoundRight {
+  /** Where it began. */
+  readonly since: CheckedPosition
+  /** Where the next one can begin. */
+  readonly position: number
+  /** The accounts whose stored sums lacked a transfer that had committed late. */
+  readonly late: readonly AccountName[]
 }
 
 /**
- * Stores that everything up to `position` was right, with the balances there, which a check that began at `since` has found. Stores
- * nothing if another check has moved the position meanwhile. `setUp` is the first statement of the transaction.
+ * Stores that everything up to a position was right, with the sums there. Stores nothing if another check has moved the position
+ * meanwhile. `setUp` is the first statement of the transaction.
  */
 export async function storePosition(
   db: SqlClient,
-  since: CheckedPosition,
-  position: string,
+  { since, position, late }: FoundRight,
   setUp: string,
 ): Promise<void> {
   await db.transaction(async tx => {
     await rows(tx, setUp)
-    if (since === undefined) {
-      await rows(tx, START)
-      await rows(tx, 'delete from gw_ledger_checked')
-    } else {
-      const [row] = await rows(tx, LOCK)
-      if (!row || toText(row['position']) !== since) return
+    const [row] = await rows(tx, LOCK)
+    if (since === undefined) await rows(tx, 'delete from gw_ledger_checked')
+    else if (toInteger(row?.['checked_before']) !== since) return
+    for (const account of late) {
+      await rows(tx, `delete from gw_ledger_checked where${ofAccount(account, 1)}`, valuesOf(account))
+      await rows(tx, add(` and${ofAccount(account, 3)}`), [0, since ?? 0, ...valuesOf(account)])
     }
-    await rows(tx, ADD, [since ?? '0', position])
-    await rows(tx, MOVE, [since ?? '0', position])
+    await rows(tx, ADD, [since ?? 0, position])
+    await rows(tx, MOVE, [position])
   })
 }

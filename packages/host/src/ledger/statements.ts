@@ -4,7 +4,7 @@ import type { HostDialect } from '../records/host-dialect.ts'
 export const MAX_PENDING = 64
 
 /** The pending amounts of a ledger account of a user: they lie in the partition of its account, the parameter $1. */
-const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail@$1 t
+const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
   where t.account_id = $1 and t.ledger_account = a.id)`
 /** The balance of a house or outside account, whose amounts lie in the partitions of all accounts. The parameter is its name. */
 const systemBalance = (name: string): string => `(select coalesce(sum(balance_cents), 0) from (
@@ -13,20 +13,16 @@ const systemBalance = (name: string): string => `(select coalesce(sum(balance_ce
 
 /** Creates a ledger account if it is missing. The parameters are the account and the name. */
 export const OPEN_ACCOUNT: string =
-  'insert into gw_ledger_accounts@$1 (account_id, id) values ($1, $2) on conflict do nothing'
+  'insert into gw_ledger_accounts (account_id, id) values ($1, $2) on conflict do nothing'
 /**
  * Locks an account that may not be overdrawn. A separate statement: a statement that waited for the lock would
  * still use the balance read before.
  */
 export const LOCK: string =
-  'select id from gw_ledger_accounts@$1 where account_id = $1 and id = $2 for no key update'
+  'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
 
-/**
- * The statements that insert a transfer: on SQLite; on Postgres in one statement; or in one for each of its accounts. One statement is
- * faster. But some databases refuse one that inserts into a table twice, and one that names the partitions of both accounts would be prepared
- * for each pair of partitions.
- */
-type InsertStatements = Readonly<Record<'sqlite' | 'together' | 'byAccount', readonly [string, ...string[]]>>
+/** The statements that insert a transfer. */
+type InsertStatements = Readonly<Record<HostDialect, readonly [string, ...string[]]>>
 
 /** Which accounts a transfer may debit: one of a user, with money; one of the house, with money; one outside, always. */
 type DebitKind = 'owned' | 'house' | 'outside'
@@ -36,29 +32,29 @@ type DebitKind = 'owned' | 'house' | 'outside'
  * account, $5 the amount, $6 the cause, $7 the time, $8 the account of the credit.
  */
 const COVERED: Readonly<Record<DebitKind, string>> = {
-  owned: `from gw_ledger_accounts@$1 a where a.account_id = $1 and a.id = $3
+  owned: `from gw_ledger_accounts a where a.account_id = $1 and a.id = $3
     and a.balance_cents + ${OWN_TAIL} >= cast($5 as bigint)`,
   house: `where ${systemBalance('$3')} >= cast($5 as bigint)`,
   outside: 'where true',
 }
 // A credit has no conflict clause: without this condition the key of another transfer's credit would fail the statement.
-const UNUSED = `not exists (select 1 from gw_ledger_legs@$1 l
+const UNUSED = `not exists (select 1 from gw_ledger_legs l
     where l.account_id = cast($1 as text) and l.transfer_id = cast($2 as text))
   and not exists (select 1 from gw_ledger_legs l
     where l.account_id = cast($8 as text) and l.transfer_id = cast($2 as text))`
 const COLUMNS =
   '(account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
-const HAS_PENDING = `(select count(*) from (select 1 from gw_ledger_tail@$1 t
+const HAS_PENDING = `(select count(*) from (select 1 from gw_ledger_tail t
   where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
-const debitLeg = (kind: DebitKind, returning: string): string => `insert into gw_ledger_legs@$1 ${COLUMNS}
+const debitLeg = (kind: DebitKind, returning: string): string => `insert into gw_ledger_legs ${COLUMNS}
   select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
     cast($6 as text), cast($7 as bigint) ${COVERED[kind]} and ${UNUSED}
   on conflict (account_id, transfer_id, side) do nothing returning ${returning}`
-const creditLeg = (from: string): string => `insert into gw_ledger_legs@$8 ${COLUMNS}
+const creditLeg = (from: string): string => `insert into gw_ledger_legs ${COLUMNS}
   select cast($8 as text), cast($2 as text), 'credit', cast($4 as text), cast($3 as text), cast($5 as bigint),
     cast($6 as text), cast($7 as bigint) ${from}`
-const insertTail = (partition: string, rows: string): string =>
-  `insert into gw_ledger_tail${partition} (ledger_account, account_id, transfer_id, amount_cents) ${rows}`
+const insertTail = (rows: string): string =>
+  `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents) ${rows}`
 const DEBITED = 'select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint)'
 const CREDITED = 'select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint)'
 
@@ -66,15 +62,11 @@ function insertStatements(kind: DebitKind): InsertStatements {
   const debit = debitLeg(kind, '1')
   const pending = `select ${HAS_PENDING} from debit`
   return {
-    sqlite: [debitLeg(kind, HAS_PENDING), creditLeg(''), insertTail('', `${DEBITED} union all ${CREDITED}`)],
-    together: [
-      `with debit as (${debit}), credit as (${creditLeg('from debit')}),
-        tail as (${insertTail('', `${DEBITED} from debit union all ${CREDITED} from debit`)}) ${pending}`,
-    ],
-    byAccount: [
-      `with debit as (${debit}), tail as (${insertTail('@$1', `${DEBITED} from debit`)}) ${pending}`,
+    sqlite: [debitLeg(kind, HAS_PENDING), creditLeg(''), insertTail(`${DEBITED} union all ${CREDITED}`)],
+    postgres: [
+      `with debit as (${debit}), tail as (${insertTail(`${DEBITED} from debit`)}) ${pending}`,
       // Postgres refuses a parameter that no part of the statement uses.
-      `with credit as (${creditLeg('')}) ${insertTail('@$8', `${CREDITED} where cast($1 as text) is not null`)}`,
+      `with credit as (${creditLeg('')}) ${insertTail(`${CREDITED} where cast($1 as text) is not null`)}`,
     ],
   }
 }
@@ -126,44 +118,6 @@ export const FOLDABLE: Readonly<Record<HostDialect, string>> = {
   postgres: `${PENDING} for no key update of a skip locked`,
   sqlite: PENDING,
 }
-/** Selects the legs since a position, which is parameter 1. */
-const SINCE = 'where xid >= cast($1 as xid8)'
-
-/** The statements of a check: of all transfers, or of those since a position (parameter 1). */
-export interface CheckStatements {
-  /** Counts the transfers, those that are read now as `added`, and sums all balances. */
-  readonly totals: string
-  /** Ledger accounts whose balance differs from their transfers, or is negative and must not be. */
-  readonly wrong: string
-  /** Transfers whose legs do not add up to 0. */
-  readonly unequal: string
-}
-
-function checkStatements(where: string, checked: string, before: string): CheckStatements {
-  /** Each ledger account with its balance and the sum of its transfers. */
-  const booked = `select id, sum(balance) as balance, sum(moved) as moved from (
-      select id, balance_cents as balance, 0 as moved from gw_ledger_accounts
-      union all select ledger_account, amount_cents, 0 from gw_ledger_tail
-      union all select ledger_account, 0, amount_cents from gw_ledger_legs ${where}${checked}) l group by id`
-  return {
-    totals: `select (select count(*) from gw_ledger_legs ${where} ${where === '' ? 'where' : 'and'} side = 'debit') as added,
-      ${before} as before, coalesce(sum(b.balance), 0) as total from (${booked}) b`,
-    wrong: `select b.id from (${booked}) b
-      where b.balance <> b.moved or (b.balance < 0 and substr(b.id, 1, 8) <> 'outside:') order by b.id limit 100`,
-    unequal: `select transfer_id as id from gw_ledger_legs ${where} group by transfer_id having sum(amount_cents) <> 0
-      order by transfer_id limit 100`,
-  }
-}
-
-/** Adds up all transfers. */
-export const CHECK_ALL: CheckStatements = checkStatements('', '', '0')
-/** Adds the transfers since a position to what the accounts had at that position. Only on Postgres. */
-export const CHECK_SINCE: CheckStatements = checkStatements(
-  SINCE,
-  ' union all select ledger_account, 0, balance_cents from gw_ledger_checked',
-  '(select transfers from gw_ledger_position)',
-)
-
 /**
  * Adds all pending amounts of ledger accounts to their balances, atomically. The caller holds the locks of the accounts: only then may it
  * delete their pending amounts.

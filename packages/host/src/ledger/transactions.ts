@@ -81,7 +81,7 @@ export const transactionTable = table('gw_transactions', {
 /** A stored transaction. */
 export type Transaction = Row<typeof transactionTable>
 
-const INSERT = `insert into gw_transactions@$2 (id, account_id, source_kind, source_id, part, type, status,
+const INSERT = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
     amount_cents, direction, description, card_id, merchant, counterparty, memo, key_id, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)`
 const ADD = `${INSERT} on conflict (account_id, source_kind, source_id, part) do nothing returning id`

@@ -1,6 +1,7 @@
+import { keyDigest } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, partitionOf, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { deleteDue } from './delete-due.ts'
 import { newId } from './new-id.ts'
@@ -59,18 +60,22 @@ export const MAX_HISTORY = 20
  */
 export const EVENT_LANES = 16
 
-const INSERT = `insert into gw_events@$2
+/** The lane of an account. Lanes have equally many accounts. */
+const laneOf = (accountId: string): number =>
+  Buffer.from(keyDigest(accountId), 'base64url').readUInt16BE() % EVENT_LANES
+
+const INSERT = `insert into gw_events
   (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept,
     waiting_lane)
-  values ($1, $2, $3, $4,
-    (select coalesce(max(number), 0) + 1 from gw_events@$2
-      where account_id = $2 and subject_kind = $3 and subject_id = $4),
-    $5, $6, $7, $8, $9, $10, $11, $12)`
+  select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), coalesce(max(number), 0) + 1,
+    cast($5 as text), cast($6 as text), cast($7 as text), cast($8 as bigint), cast($9 as text), cast($10 as bigint),
+    cast($11 as integer), cast($12 as integer)
+  from gw_events where account_id = $2 and subject_kind = $3 and subject_id = $4`
 const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where account_id = $2 and id = $3 returning ${records.columns}`
 
-const END_WAIT = 'update gw_events@$1 set waiting_lane = null where account_id = $1 and id = $2'
+const END_WAIT = 'update gw_events set waiting_lane = null where account_id = $1 and id = $2'
 
 const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and read_at is null
   and position in (select position from gw_events where account_id = $2 and read_at is null order by position limit $3)
@@ -114,7 +119,7 @@ export const events = {
       detail,
       now,
       Number(keep),
-      partitionOf(accountId, EVENT_LANES),
+      laneOf(accountId),
     ]
     await defer(tx, INSERT, values)
   },

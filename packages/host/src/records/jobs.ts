@@ -71,7 +71,7 @@ export const JOB_LEASE_MS = 30_000
 const FIRST_PAUSES_MS = [5_000, 30_000, 60_000]
 const LAST_PAUSE_MS = 600_000
 
-const ADD = `insert into gw_jobs@$1 as job (account_id, kind, subject_id, due_at, created_at) values ($1, $2, $3, $4, $4)
+const ADD = `insert into gw_jobs as job (account_id, kind, subject_id, due_at, created_at) values ($1, $2, $3, $4, $4)
   on conflict (account_id, kind, subject_id) do update set due_at =
     case when job.leased_until > excluded.due_at then job.leased_until else excluded.due_at end`
 /** The job that a worker has leased, if no other has leased it since. */

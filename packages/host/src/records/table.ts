@@ -108,11 +108,8 @@ function storedMember(key: string, member: Column<unknown> | Group<unknown>): St
   }
 }
 
-/**
- * How the members of a table are stored, and the statements that every table has. The rows of a table with an `owner`, a column, are inserted
- * into the partition of its value.
- */
-function storedTable<M extends Members>(name: string, members: M, owner?: string) {
+/** How the members of a table are stored, and the statements that every table has. */
+function storedTable<M extends Members>(name: string, members: M) {
   type R = RecordOf<M>
   const entries = Object.entries(members).map(
     ([member, column]) => [member, storedMember(member, column)] as const,
@@ -142,8 +139,7 @@ function storedTable<M extends Members>(name: string, members: M, owner?: string
   const insertion = (row: NewRecordOf<M>): { readonly text: string; readonly values: SqlValue[] } => {
     const { names, values } = assigned(row)
     const places = names.map((_, index) => `$${index + 1}`)
-    const into = owner === undefined ? name : `${name}@$${names.indexOf(owner) + 1}`
-    return { text: `insert into ${into} (${names.join(', ')}) values (${places.join(', ')})`, values }
+    return { text: `insert into ${name} (${names.join(', ')}) values (${places.join(', ')})`, values }
   }
   const insert = async (tx: SqlQueries, row: NewRecordOf<M>): Promise<R | undefined> => {
     const { text, values } = insertion(row)
@@ -170,7 +166,7 @@ export function hostTable<M extends Members>(
 
 /** Declares a table of accounts, whose DDL ends with `{by account_id}`: see `hostTable`. */
 export function table<M extends OwnedMembers>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
-  const { assigned, table: all } = storedTable(name, members, 'account_id')
+  const { assigned, table: all } = storedTable(name, members)
   const { select } = all
   const first = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]) =>
     (await select(db, conditions, values))[0]
@@ -196,7 +192,7 @@ export function table<M extends OwnedMembers>(name: string, members: M): Table<R
       const { names, values } = assigned(changes)
       if (names.length === 0) return row
       const set = names.map((column, index) => `${column} = $${index + 3}`).join(', ')
-      const text = `update ${name}@$2 set ${set} where id = $1 and account_id = $2 returning id`
+      const text = `update ${name} set ${set} where id = $1 and account_id = $2 returning id`
       const { id, accountId } = row as { readonly id: string; readonly accountId: string }
       const [updated] = await rows(tx, text, [id, accountId, ...values])
       if (!updated) throw new Error(`${name} has no row ${id} of its account`)

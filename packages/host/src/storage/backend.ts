@@ -1,5 +1,5 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { PlannedVersion, RetryReason, SqlFeatures } from '@gatewright/kernel/internal/sql'
+import type { PlannedVersion, RetryReason } from '@gatewright/kernel/internal/sql'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
@@ -45,10 +45,6 @@ export interface Backend {
 export interface DatabaseOptions {
   /** Creates or updates the tables of modules. */
   readonly migrateModules: (db: SqlClient) => Promise<void>
-  /** Into how many partitions new tables of account data are divided on Postgres. Default 1. */
-  readonly partitions?: number
-  /** Which features of Postgres are used. Default `all`. */
-  readonly features?: SqlFeatures
   /** Whether Postgres prepares statements, and connections to it have settings. Default true; false behind a pooler in transaction mode. */
   readonly prepare?: boolean
   /** Where notifications of Postgres are received. Default: its URL, or nowhere without `prepare`. */

@@ -4,7 +4,7 @@ export const DDL = `-- version 1
 create table {prefix}environment (
   id integer primary key check (id = 1),
   name text not null check (name in ('sandbox', 'live'))
-) {global};
+) {reference};
 
 create table {prefix}events (
   position {position},
@@ -39,7 +39,7 @@ create index {prefix}events_waiting on {prefix}events (waiting_lane, position) w
 create table {prefix}event_lanes (
   lane integer primary key,
   position bigint not null
-) {global};
+) {reference};
 
 create table {prefix}jobs (
   account_id {id} not null,
@@ -85,7 +85,7 @@ create table {prefix}provider_messages (
   message_id {id} not null,
   received_at bigint not null,
   primary key (provider, message_id)
-) {lookup};
+) {lookup by message_id};
 
 create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
 
@@ -95,7 +95,7 @@ create table {prefix}heartbeats (
   beats bigint not null,
   at bigint not null,
   previous_at bigint not null
-) {global};
+) {reference};
 
 -- Acknowledged heartbeats that the database has lost, and other writes with them. No host is ready until an operator has accepted it.
 create table {prefix}lost_history (
@@ -104,20 +104,20 @@ create table {prefix}lost_history (
   acknowledged_at bigint not null,
   kept_at bigint,
   accepted_at bigint
-) {global};
+) {reference};
 
 -- One row for each time that an operator said that the database was brought back to an earlier time.
 create table {prefix}restores (
   restored_at bigint primary key,
   since bigint not null
-) {global};
+) {reference};
 
 -- Keys that are denied since a restore: they may have been revoked by writes that are lost.
 create table {prefix}held_keys (
   key_id {id} primary key,
   account_id {id} not null,
   held_at bigint not null
-) {without rowid} {lookup};
+) {without rowid} {lookup by key_id};
 
 create index {prefix}held_keys_account on {prefix}held_keys (account_id);
 

@@ -84,8 +84,6 @@ async function openLocked(
     const secrets = loadSecrets(config)
     const options = {
       migrateModules,
-      partitions: config.databasePartitions,
-      features: config.databaseFeatures,
       prepare: config.databasePrepare,
       listenUrl: config.databaseListenUrl,
       queryMs,

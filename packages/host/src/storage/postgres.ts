@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { hasAllFeatures, type RetryReason } from '@gatewright/kernel/internal/sql'
+import type { RetryReason } from '@gatewright/kernel/internal/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'
@@ -40,7 +40,7 @@ const RETRIES = 10
 export function postgresBackend(
   url: string,
   secrets: Secrets,
-  { migrateModules, partitions = 1, features = 'all', prepare = true, listenUrl, queryMs }: DatabaseOptions,
+  { migrateModules, prepare = true, listenUrl, queryMs }: DatabaseOptions,
 ): Backend {
   const options: pg.PoolConfig = {
     connectionString: url,
@@ -53,27 +53,22 @@ export function postgresBackend(
     application_name: APPLICATION_NAME,
     ...(prepare ? LIMITS_MS : {}),
   }
-  const pool = openPool({
-    ...options,
-    query_timeout: queryMs,
-    ...(partitions > 1 && prepare && { verify: planOnce }),
-  })
+  const pool = openPool({ ...options, query_timeout: queryMs })
   const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
   const onRetry = (reason: RetryReason): void => {
     retries[reason] += 1
   }
-  const shared = { features, partitions, retries: RETRIES, onRetry }
+  const shared = { retries: RETRIES, onRetry }
   const sql = fromPgPool(pool, { ...shared, prepare })
   // A pooler in transaction mode passes no notifications on.
   const listenAt = listenUrl ?? (prepare ? url : undefined)
-  const mayListen = listenAt !== undefined && hasAllFeatures(sql)
   return {
     sql,
     nonces: postgresNonces(sql),
     issuer: postgresCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(
       sql,
-      mayListen ? { subscribe: (channel, listener) => listen(listenAt, channel, listener) } : {},
+      listenAt === undefined ? {} : { subscribe: (channel, listener) => listen(listenAt, channel, listener) },
     ),
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
@@ -111,14 +106,6 @@ function openPool(options: pg.PoolConfig): pg.Pool {
   return pool
 }
 
-/**
- * Makes Postgres plan each prepared statement once. For a divided table it would otherwise plan again whenever a statement runs, because
- * a plan for its values reads fewer partitions; but plans of all partitions skip those too, when they run.
- */
-function planOnce(client: pg.ClientBase, done: (error?: Error) => void): void {
-  client.query('set plan_cache_mode = force_generic_plan', (error: Error | null) => done(error ?? undefined))
-}
-
 /** Ends a pool. Connections whose server does not reply, or whose statement still runs, are cut after `CLOSE_MS`. */
 async function endPool(pool: pg.Pool): Promise<void> {
   const connections = connectionsOf.get(pool) ?? new Set()
@@ -153,14 +140,14 @@ async function onOwnPool(
 }
 
 /**
- * Throws unless the isolation level is READ COMMITTED, or SERIALIZABLE with minimal features. Balances are read after a lock that other
+ * Throws unless the isolation level is READ COMMITTED or SERIALIZABLE. Balances are read after a lock that other
  * transactions held. In stricter levels the snapshot is older than the lock, so that it would miss what they spent: SERIALIZABLE rolls
  * such a transaction back, and it runs again.
  */
 async function assertIsolation(sql: SqlClient): Promise<void> {
   const [row] = await rows(sql, 'show default_transaction_isolation')
   const level = row?.['default_transaction_isolation']
-  if (level === 'read committed' || (level === 'serializable' && !hasAllFeatures(sql))) return
+  if (level === 'read committed' || level === 'serializable') return
   const cause = new Error(
     `default_transaction_isolation is ${String(level)}: set it to read committed for this role or database, or balances could go wrong`,
   )

@@ -75,11 +75,8 @@ export function encrypted<S extends IdempotencyStorage | TransactionStorage>(
     find: key => storage.find(key),
     collect: (...args) => storage.collect(...args),
   }
-  const { whyNotNow, endLast }: Partial<TransactionStorage> = storage
-  const inTransaction: Pick<TransactionStorage, 'whyNotNow' | 'endLast'> = {
-    ...(whyNotNow && {
-      whyNotNow: async (key, ...rest) => opened(key, await whyNotNow.call(storage, key, ...rest)),
-    }),
+  const { endLast }: Partial<TransactionStorage> = storage
+  const inTransaction: Pick<TransactionStorage, 'endLast'> = {
     ...(endLast && {
       endLast: async (key, fence, ending, now) =>
         endLast.call(storage, key, fence, await sealed(key, ending), now),

@@ -128,12 +128,6 @@ export interface IdempotencyStorage {
 /** Stores the records of idempotent writes in an open transaction. */
 export interface TransactionStorage extends IdempotencyStorage {
   /**
-   * Returns why a run cannot begin now, as `begin` would; undefined if it could. It begins nothing, so a `begin` must follow, which decides.
-   * Called outside transactions, on the storage of the client. Absent where it would save nothing: then a transaction that begins a
-   * run and is rolled back tells it.
-   */
-  whyNotNow?(key: string, fingerprint: string, now: EpochMs): Promise<NotStarted | undefined>
-  /**
    * Ends a run with the last statement of the transaction, which may be sent together with COMMIT. True: the transaction may be
    * committed, and the caller commits it if that has not happened. False: nothing is committed, and the caller must roll back.
    * Faults also include those of the commit, whose effect is then unknown. Absent if it would save nothing in this store: then

@@ -23,20 +23,4 @@ create index {prefix}idempotency_until on {prefix}idempotency (until) where stat
 -- postgres only
 create index {prefix}idempotency_lost on {prefix}idempotency (began, digest) where state = 'running';
 -- both
-
--- postgres with all features only
--- Tries the lock of a key and reads its record: in two statements, since one statement would read what was committed
--- before it began, and so miss the run that has just given the lock back.
-create function {prefix}idempotency_lock(wanted_account text, wanted text)
-returns table (got boolean, fingerprint text, fence bigint, state text, until bigint, response text) language plpgsql as $$
-begin
-  got := pg_try_advisory_xact_lock(hashtextextended(wanted, 0));
-  if got then
-    select held.fingerprint, held.fence, held.state, held.until, held.response
-      into fingerprint, fence, state, until, response
-      from {prefix}idempotency as held where held.account_id = wanted_account and held.digest = wanted;
-  end if;
-  return next;
-end $$;
--- both
 `

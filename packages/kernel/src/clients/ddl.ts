@@ -1,5 +1,4 @@
-import { partitionName } from './partition.ts'
-import type { SqlDialect, SqlFeatures } from './sql-client.ts'
+import type { SqlDialect } from './sql-client.ts'
 
 /** Names in braces with the same text in every table, and their text on each store. */
 const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
@@ -13,35 +12,30 @@ const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
   // SQLite numbers rows only in the primary key, so a second key of such a table is a unique constraint.
   '{primary key}': { postgres: 'primary key', sqlite: 'unique', mariadb: 'primary key' },
   '{without rowid}': { postgres: '', sqlite: 'without rowid', mariadb: '' },
-  '{lookup}': { postgres: '', sqlite: '', mariadb: '' },
-  '{global}': { postgres: '', sqlite: '', mariadb: '' },
+  '{reference}': { postgres: '', sqlite: '', mariadb: '' },
 }
 
 /** Ends each table on MariaDB: other engines have no transactions, and other collations find texts equal whose bytes differ, `a` and `a ` too. */
 const MARIADB_TABLE = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_nopad_bin'
 
 /** Names in braces whose text depends on the table: `statementsOf` replaces them. */
-const OF_TABLE = /^\{(?:position|position primary key|by [a-z_]+)\}$/
+const OF_TABLE = /^\{(?:position|position primary key)\}$/
+
+/** Where the rows of a table are on a database of several machines. No store that we run on itself reads it. */
+const DIVIDED = /^\{(?:by|lookup by) [a-z_]+\}$/
 
 /** All names in braces, as an error lists them. */
-const NAMES = ['{prefix}', '{position}', '{position primary key}', '{by COLUMN}', ...Object.keys(WORDS)]
+const NAMES = [
+  '{prefix}',
+  '{position}',
+  '{position primary key}',
+  '{by COLUMN}',
+  '{lookup by COLUMN}',
+  ...Object.keys(WORDS),
+]
 
-/** Whose tables are created. */
-export interface DdlTarget {
-  readonly dialect: SqlDialect
-  /** Into how many partitions Postgres divides each table of account data. Default 1, which is no division. */
-  readonly partitions?: number | undefined
-  /** Default `all`. */
-  readonly features?: SqlFeatures | undefined
-}
-
-/** The markers of lines for some stores only, and which stores these are. */
-const ONLY: Readonly<Record<string, (target: DdlTarget) => boolean>> = {
-  'postgres only': ({ dialect }) => dialect === 'postgres',
-  'postgres with all features only': ({ dialect, features }) =>
-    dialect === 'postgres' && features !== 'minimal',
-  'sqlite only': ({ dialect }) => dialect === 'sqlite',
-}
+/** The markers of lines for one store only, and which store it is. */
+const ONLY: Readonly<Record<string, SqlDialect>> = { 'postgres only': 'postgres', 'sqlite only': 'sqlite' }
 
 /** One version of a DDL text, for one store. */
 export interface DdlVersion {
@@ -55,37 +49,29 @@ export interface DdlVersion {
  * - `-- version N` starts a version; what is above the first is a comment on the file;
  * - `-- version N, least M` also says that software must know version M to use the tables from then on: version N drops a column that
  *   software of version M no longer uses, for example. Without `least`, software that could use the version below still can;
- * - `-- postgres only`, `-- postgres with all features only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
+ * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
  *
  * Names in braces are replaced by the store's own words: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a
  * column that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and
- * `{without rowid}` (after a table that is read by its primary key). A table can end with a mark: `{by COLUMN}` divides it by
- * this column into `partitions` tables on Postgres, if that is more than one; `{lookup}` and `{global}` have no effect.
+ * `{without rowid}` (after a table that is read by its primary key). A table can end with a mark that says where its rows are on a database of
+ * several machines: `{by COLUMN}` and `{lookup by COLUMN}` divide it by this column, `{reference}` keeps all of it on each machine. The marks
+ * have no effect on the statements.
  * `{prefix}` stays, for `migrate`. SQLite stores `bigint` and `smallint` as `integer`. On MariaDB a column `text` becomes `longtext`, and
  * an index is on all rows: its `where` is left out. It numbers no rows, so `{position}` is an error there.
  *
  * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
  * braces is unknown; and one that names the statement if a name in braces is used outside a table.
  */
-export function readVersions(text: string, target: DdlTarget): DdlVersion[] {
-  const { dialect, partitions = 1 } = target
-  return versionTexts(text, target).map(({ lines, least }) => ({
+export function readVersions(text: string, dialect: SqlDialect): DdlVersion[] {
+  return versionTexts(text, dialect).map(({ lines, least }) => ({
     least,
     statements: lines
       .join('\n')
       .split(/\n\s*\n/)
       // SQLite refuses to run a statement that is only a comment.
       .filter(statement => statement.replace(/--.*/g, '').trim() !== '')
-      .flatMap(statement => statementsOf(statement, dialect, partitions)),
+      .flatMap(statement => statementsOf(statement, dialect)),
   }))
-}
-
-/** Returns the names of the tables that a DDL text divides by a column, with `{prefix}`. */
-export function dividedTables(text: string): string[] {
-  return text.split(/\n\s*\n/).flatMap(statement => {
-    const [, table] = /^create table (?:if not exists )?(\S+)/im.exec(statement) ?? []
-    return table !== undefined && /\{by [a-z_]+\}/.test(statement) ? [table] : []
-  })
 }
 
 /** One version with its lines for one store, which still have the names in braces of `OF_TABLE` and `{prefix}`. */
@@ -95,8 +81,7 @@ interface VersionText {
 }
 
 /** Reads the text of each version for one store. */
-function versionTexts(text: string, target: DdlTarget): VersionText[] {
-  const { dialect } = target
+function versionTexts(text: string, dialect: SqlDialect): VersionText[] {
   const versions: VersionText[] = []
   let only: { readonly marker: string; readonly line: number } | undefined
   const wrong = (line: number, problem: string): never => {
@@ -135,10 +120,12 @@ function versionTexts(text: string, target: DdlTarget): VersionText[] {
       const written = content.replace(/\{[a-z_ ]+\}/g, name =>
         name === '{prefix}' || OF_TABLE.test(name)
           ? name
-          : (WORDS[name]?.[dialect] ??
-            wrong(line, `${name} is unknown: expected one of ${NAMES.join(', ')}`)),
+          : DIVIDED.test(name)
+            ? ''
+            : (WORDS[name]?.[dialect] ??
+              wrong(line, `${name} is unknown: expected one of ${NAMES.join(', ')}`)),
       )
-      if (!only || ONLY[only.marker]?.(target)) versions.at(-1)?.lines.push(written)
+      if (!only || ONLY[only.marker] === dialect) versions.at(-1)?.lines.push(written)
     }
   }
   endBlock()
@@ -147,34 +134,24 @@ function versionTexts(text: string, target: DdlTarget): VersionText[] {
 }
 
 /**
- * Replaces the names in braces of `OF_TABLE`. On Postgres a `{position}` gets its numbers from a sequence, because tables that are
- * divided into partitions can have no identity column before PostgreSQL 17.
+ * Replaces the names in braces of `OF_TABLE`. On Postgres a `{position}` gets its numbers from a sequence, because a table that is divided
+ * into partitions can have no identity column before PostgreSQL 17.
  */
-function statementsOf(statement: string, dialect: SqlDialect, partitions: number): string[] {
+function statementsOf(statement: string, dialect: SqlDialect): string[] {
   const [, condition = '', table = ''] = /^create table (if not exists )?(\S+)/im.exec(statement) ?? []
   const before: string[] = []
   const after: string[] = []
   const text = statement.replace(
-    /(\w+) \{position( primary key)?\}|\{by ([a-z_]+)\}/g,
-    (words, column: string | undefined, key: string | undefined, by: string | undefined) => {
+    /(\w+) \{position( primary key)?\}/g,
+    (words, column: string, key: string | undefined) => {
       if (table === '') throw new TypeError(`DDL: "${words}" must be in a "create table", got ${statement}`)
-      if (dialect === 'mariadb') {
-        if (column) throw new TypeError(`DDL: "${words}" is for Postgres and SQLite only, in ${statement}`)
-        return ''
-      }
-      if (dialect === 'sqlite') return column ? `${column} integer primary key autoincrement` : ''
-      if (column) {
-        const sequence = `${table}_${column}_seq`
-        before.push(`create sequence ${condition}${sequence}`)
-        after.push(`alter sequence ${sequence} owned by ${table}.${column}`)
-        return `${column} bigint${key ?? ''} not null default nextval('${sequence}')`
-      }
-      if (partitions === 1) return ''
-      for (let part = 0; part < partitions; part++)
-        after.push(
-          `create table ${condition}${table}${partitionName(part, partitions)} partition of ${table} for values with (modulus ${partitions}, remainder ${part})`,
-        )
-      return `partition by hash (${by})`
+      if (dialect === 'mariadb')
+        throw new TypeError(`DDL: "${words}" is for Postgres and SQLite only, in ${statement}`)
+      if (dialect === 'sqlite') return `${column} integer primary key autoincrement`
+      const sequence = `${table}_${column}_seq`
+      before.push(`create sequence ${condition}${sequence}`)
+      after.push(`alter sequence ${sequence} owned by ${table}.${column}`)
+      return `${column} bigint${key ?? ''} not null default nextval('${sequence}')`
     },
   )
   return [...before, dialect === 'mariadb' ? forMariaDb(text) : text, ...after]

@@ -1,13 +1,12 @@
-import { Fault } from '../fault.ts'
 import { checkOptions } from '../options.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-import { dividedTables, readVersions, type DdlVersion } from './ddl.ts'
+import { readVersions, type DdlVersion } from './ddl.ts'
 import { createLockTable, lockName } from './named-lock.ts'
 import { retriedOnLocks } from './migration-locks.ts'
 import { migrateOnMariaDb } from './mariadb-migration.ts'
 import { noteKnown, recordVersion, recordedVersion } from './recorded-versions.ts'
-import { hasAllFeatures, rows, type PlannedVersion, type SqlClient, type SqlQueries } from './sql-client.ts'
-import { assertFeatures, assertHash, assertPartitions, tableNames } from './table-checks.ts'
+import { rows, type PlannedVersion, type SqlClient, type SqlQueries } from './sql-client.ts'
+import { tableNames } from './table-checks.ts'
 
 /** What `migrate` creates or updates, and how long it tries. */
 export interface MigrateOptions {
@@ -25,16 +24,13 @@ export interface MigrateOptions {
 /**
  * Creates the tables of a namespace, or updates them to the newest version. `ddl` is one text for both stores: a line
  * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces
- * that each store replaces. A table that ends with `{by COLUMN}` is divided into as many partitions as the client says
- * (`partitions` of `fromPgPool`) when it is created, and keeps them. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
- * call it simultaneously, one runs it (an advisory lock on Postgres, or the lock of a row with `features: 'minimal'`; `BEGIN IMMEDIATE`
- * on SQLite; `get_lock` on MariaDB); the others wait and find nothing to do. Each version is a transaction of its own, so the versions before one that fails stay.
+ * that each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
+ * call it simultaneously, one runs it (the lock of a row of `{prefix}lock_rows` on Postgres; `BEGIN IMMEDIATE` on SQLite; `get_lock` on MariaDB); the others wait and find nothing to do. Each version is a transaction of its own, so the versions before one that fails stay.
  * MariaDB commits each statement: a version that was interrupted there is run again, and what exists already is left as it is.
  *
  * Software that knows fewer versions goes on beside newer software, unless a version says `least`: see `docs/upgrades.md`. Then it is rejected.
  *
- * Rejects tables that need newer software, tables of the DDL that exist without a recorded version, tables that were created with
- * other `features` or are divided into another number of partitions, and a database on which advisory locks have no effect, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`.
+ * Rejects tables that need newer software, and tables of the DDL that exist without a recorded version, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`.
  * Throws a `TypeError` that names the line of a DDL text that it cannot read.
  */
 export async function migrate(
@@ -49,26 +45,17 @@ export async function migrate(
   })
   checkedPrefix(prefix)
   const withPrefix = (text: string): string => text.replaceAll('{prefix}', prefix)
-  const versions = readVersions(ddl, db).map(({ statements, least }) => ({
+  const versions = readVersions(ddl, db.dialect).map(({ statements, least }) => ({
     least,
     statements: statements.map(withPrefix),
   }))
   noteKnown(namespace, versions.length)
-  const target: MigrationTarget = {
-    db,
-    prefix,
-    namespace,
-    versions,
-    divided: dividedTables(ddl).map(withPrefix),
-  }
+  const target: MigrationTarget = { db, prefix, namespace, versions }
   if (db.planMigration) {
     await plan(target, db.planMigration)
     return
   }
-  if (db.features === 'minimal') {
-    await assertFeatures(db, prefix, await tableNames(db))
-    await createLockTable(db, prefix)
-  }
+  if (db.dialect !== 'sqlite') await createLockTable(db, prefix)
   const step = (): Promise<boolean> => retriedOnLocks(patienceSeconds, () => migrateOnce(target))
   while (await step());
 }
@@ -79,43 +66,33 @@ interface MigrationTarget {
   readonly prefix: string
   readonly namespace: string
   readonly versions: readonly DdlVersion[]
-  /** The tables that are divided into partitions. */
-  readonly divided: readonly string[]
 }
 
 /** Passes each version that is missing to `planMigration`. Writes nothing. */
 async function plan(
-  { db, prefix, namespace, versions, divided }: MigrationTarget,
+  { db, prefix, namespace, versions }: MigrationTarget,
   planMigration: (version: PlannedVersion) => void,
 ): Promise<void> {
   const tables = await tableNames(db)
-  await assertFeatures(db, prefix, tables)
   const done = await recordedVersion(db, tables, { prefix, namespace, versions })
-  if (done > 0) await assertPartitions(db, db.partitions ?? 1, divided)
   for (const [index, version] of versions.entries())
     if (index >= done) planMigration({ namespace, version: index + 1, ...version })
 }
 
 /** Runs the next version that is missing, in one transaction. Returns whether there are further ones. */
 function migrateOnce(target: MigrationTarget): Promise<boolean> {
-  const { db, prefix, namespace, versions, divided } = target
+  const { db, prefix, namespace, versions } = target
   if (db.dialect === 'mariadb') return db.transaction(tx => migrateOnMariaDb(tx, target))
   return db.transaction(async tx => {
     // Another instance may migrate large tables, for as long as that takes.
     await setLimits(tx, '0')
     await lockName(tx, prefix, { kind: 'migrate', id: '' })
     const tables = await tableNames(tx)
-    if (hasAllFeatures(tx)) {
-      await assertFeatures(tx, prefix, tables)
-      await assertLocked(tx)
-    }
     const done = await recordedVersion(tx, tables, { prefix, namespace, versions })
-    if (done > 0) await assertPartitions(tx, db.partitions ?? 1, divided)
     const next = versions[done]
     if (next === undefined) return false
     await setLimits(tx, LOCK_TIMEOUT)
     for (const statement of next.statements) await rows(tx, statement)
-    if (done + 1 === versions.length) await assertHash(tx, db.partitions ?? 1, divided)
     await recordVersion(tx, prefix, { namespace, version: done + 1, least: next.least })
     return done + 1 < versions.length
   })
@@ -130,18 +107,4 @@ async function setLimits(tx: SqlQueries, lockTimeout: string): Promise<void> {
   await rows(tx, "select set_config('statement_timeout', '0', true), set_config('lock_timeout', $1, true)", [
     lockTimeout,
   ])
-}
-
-/**
- * Throws unless this transaction has an advisory lock. Some databases have the functions for compatibility, but they lock nothing, so
- * that money could be spent twice.
- */
-async function assertLocked(tx: SqlQueries): Promise<void> {
-  const held = await rows(
-    tx,
-    "select 1 from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted",
-  )
-  if (held.length > 0) return
-  const cause = new Error("advisory locks have no effect on this database: use features 'minimal'")
-  throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
 }

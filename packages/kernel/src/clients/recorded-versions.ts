@@ -97,12 +97,12 @@ create table if not exists {prefix}migrations (
   version integer not null,
   least_version integer not null,
   primary key (namespace, version)
-) {global};
+) {reference};
 `
 
 /** Creates the table that records the versions. */
 export async function createMigrationTable(tx: SqlQueries, prefix: string): Promise<void> {
-  for (const text of readVersions(DDL, tx).flatMap(({ statements }) => statements))
+  for (const text of readVersions(DDL, tx.dialect).flatMap(({ statements }) => statements))
     await rows(tx, text.replaceAll('{prefix}', prefix))
 }
 

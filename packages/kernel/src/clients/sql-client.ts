@@ -1,5 +1,4 @@
 import { malformedReply, toFault } from '../fault.ts'
-import { inPartitions } from './partition.ts'
 
 /** A value of a statement parameter. Booleans and dates are left out, because SQLite has neither. */
 export type SqlValue = string | number | bigint | null | Uint8Array
@@ -20,23 +19,10 @@ export interface SqlReply {
   readonly affected?: number
 }
 
-/**
- * Which features of Postgres may be used. `minimal`: no advisory locks, no `LISTEN` and `NOTIFY`, no triggers and no functions of
- * our own, because databases that speak Postgres's protocol may lack them.
- */
-export type SqlFeatures = 'all' | 'minimal'
-
 /** Runs one statement. Parameters are `$1`, `$2`, ... on every store. */
 export interface SqlQueries {
   /** Which store runs the statements: only Postgres has row locks, for example. */
   readonly dialect: SqlDialect
-  /** Which features statements on Postgres may use. Absent: `all`. A client that wraps another one must pass it on, or locks exclude nobody. */
-  readonly features?: SqlFeatures
-  /**
-   * Into how many partitions Postgres divides each table of account data. `migrate` reads it when it creates a table. Absent: 1, which is no
-   * division. A client that wraps another one passes it on.
-   */
-  readonly partitions?: number
   query(text: string, values?: readonly SqlValue[]): Promise<SqlReply>
   /**
    * Adds a statement whose result is not needed: it is sent in the round trip of the next `query`, or of the commit, before it
@@ -67,14 +53,6 @@ export interface SqlTransactionOptions {
   readonly lazyBegin?: boolean
 }
 
-/**
- * Whether statements may use all features of Postgres: advisory locks, notifications and functions of our own. False on SQLite, which
- * has none of them.
- */
-export function hasAllFeatures({ dialect, features = 'all' }: SqlQueries): boolean {
-  return dialect === 'postgres' && features === 'all'
-}
-
 /** A version that `migrate` would run. */
 export interface PlannedVersion {
   readonly namespace: string
@@ -96,10 +74,7 @@ export interface SqlClient extends SqlQueries {
   transaction<T>(work: (tx: SqlTransaction) => Promise<T>, options?: SqlTransactionOptions): Promise<T>
 }
 
-/**
- * Runs a statement and returns its rows. In the text, `gw_cards@$1` is the partition of the value of parameter 1 (see `inPartitions`). Faults: `ERR_STORE_UNAVAILABLE`,
- * `ERR_STORE_REPLY`.
- */
+/** Runs a statement and returns its rows. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. */
 export async function rows(
   db: SqlQueries,
   text: string,
@@ -125,7 +100,7 @@ async function replyTo(
   values: readonly SqlValue[],
 ): Promise<Partial<SqlReply> | null> {
   try {
-    return await db.query(inPartitions(text, values, db.partitions ?? 1), values)
+    return await db.query(text, values)
   } catch (cause) {
     throw toFault('database', cause)
   }
@@ -140,7 +115,7 @@ async function replyTo(
  * SQLite, it runs at once, and its error comes out here: so await it. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
  */
 export async function defer(tx: SqlQueries, text: string, values: readonly SqlValue[] = []): Promise<void> {
-  if (tx.defer) tx.defer(inPartitions(text, values, tx.partitions ?? 1), values)
+  if (tx.defer) tx.defer(text, values)
   else await rows(tx, text, values)
 }
 

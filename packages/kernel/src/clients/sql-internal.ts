@@ -3,14 +3,12 @@ export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
 export { newerTables } from './recorded-versions.ts'
 export { IncompatibleTables } from './table-checks.ts'
 export { lockName } from './named-lock.ts'
-export { partitionOf } from './partition.ts'
-export { affected, defer, hasAllFeatures, rowLock, toInteger, toText, upsert } from './sql-client.ts'
+export { affected, defer, rowLock, toInteger, toText, upsert } from './sql-client.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'
 export type { RetryReason } from './postgres/retries.ts'
 export type {
   PlannedVersion,
   SqlDialect,
-  SqlFeatures,
   SqlRow,
   SqlTransaction,
   SqlValue,

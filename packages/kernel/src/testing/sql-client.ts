@@ -318,7 +318,7 @@ function conflicts(test: DefineTest): void {
 function migrations(test: DefineTest): void {
   test('creates tables once when 4 callers migrate simultaneously', async (connection, table) => {
     const prefix = `${table}_`
-    const ddl = '-- version 1\ncreate table {prefix}rows (id {id} primary key) {global};\n'
+    const ddl = '-- version 1\ncreate table {prefix}rows (id {id} primary key) {reference};\n'
     try {
       await race(4, index => migrate(connection(index), { namespace: 'contract', ddl }, prefix))
       await rows(connection(0), `insert into ${prefix}rows (id) values ($1)`, ['a'])

@@ -8,7 +8,7 @@ create table {prefix}alias_usage (
   first_seen bigint not null,
   last_seen bigint not null,
   primary key (alias, principal)
-) {without rowid} {global};
+) {without rowid} {reference};
 
 create index {prefix}alias_usage_last_seen on {prefix}alias_usage (last_seen);
 
@@ -17,5 +17,5 @@ create table {prefix}alias_writers (
   writer {id} primary key,
   sequence bigint not null,
   seen_at bigint not null
-) {without rowid} {global};
+) {without rowid} {reference};
 `

@@ -9,12 +9,12 @@ import type { Services } from '../services/services.ts'
 export async function startOperator(services: Services): Promise<OperatorListener | undefined> {
   const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs, lostRuns } = services
   const { readiness, requestLog } = services
-  const { operator, environment, serviceName, databaseUrl, databaseFeatures: features, dataDir } = config
+  const { operator, environment, serviceName, databaseUrl, dataDir } = config
   if (!operator || !history || secrets.operatorToken === undefined) return undefined
   const database =
     databaseUrl === undefined
       ? { path: join(dataDir, 'host.sqlite') }
-      : { url: databaseUrl, features, statementMs: LEDGER_CHECK_MS }
+      : { url: databaseUrl, statementMs: LEDGER_CHECK_MS }
   return startOperatorListener(
     { port: operator.port, token: secrets.operatorToken },
     {

@@ -9,9 +9,9 @@ import type { CheckedDatabase } from './ledger-check.ts'
 async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
   if ('url' in target) {
     const { Pool } = (await import('pg')).default
-    const { url, features, statementMs } = target
+    const { url, statementMs } = target
     const pool = new Pool({ connectionString: url, max: 1, statement_timeout: statementMs })
-    const db = fromPgPool(pool, { features })
+    const db = fromPgPool(pool)
     return checkLedger(createLedger(db), db, heldMoney, { statementMs })
   }
   const db = await openEmbedded(target.path)

@@ -2,7 +2,6 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '@gatewright/kernel/internal'
-import type { SqlClient } from '@gatewright/kernel/sql'
 import type { LedgerFindings } from '@gatewright/host/internal'
 
 /** The state of the latest check of the ledger on this host. Instants are RFC 3339. */
@@ -41,11 +40,7 @@ type LedgerCheckRunner = (signal: AbortSignal) => Promise<LedgerFindings>
 /** The database of a check. */
 export type CheckedDatabase =
   | { readonly path: string }
-  | {
-      readonly url: string
-      readonly features: NonNullable<SqlClient['features']>
-      readonly statementMs: number
-    }
+  | { readonly url: string; readonly statementMs: number }
 
 /** How long a check may take. `gatewright ledger check` has no limit. */
 export const LEDGER_CHECK_MS = 120_000

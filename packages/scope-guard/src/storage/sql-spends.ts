@@ -1,8 +1,8 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, lockName, upsert } from '@gatewright/kernel/internal/sql'
+import { defer, lockName, upsert, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
-import { deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'
+import { counterUsage, deleteExpiredCounters, holdText, placesOf, readUsage } from './sql-statements.ts'
 
 /** One item of a stored hold. */
 type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]
@@ -21,30 +21,35 @@ function readHold(items: unknown): readonly HeldItem[] {
 
 /**
  * Stores spend counters by plain statements. `reserve`, `settle` and `release` are one transaction each, or run in the `tx` that is
- * given (an object without `transaction`), with the business rows. The lock of the account is held to the end of the transaction.
+ * given (an object without `transaction`), with the business rows. The lock of the account travels with the statement that reads, and what is
+ * written with the next statement of the transaction or with its commit. The lock is held to the end of the transaction.
  */
 export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStorage {
   const holds = `${prefix}spend_holds`
   const counters = `${prefix}spend_counters`
-  const isHold = 'where account = $1 and hold = $2'
+  const isHold = 'account = $1 and hold = $2'
   const locked = <T>(account: string, work: (tx: SqlQueries) => Promise<T>): Promise<T> => {
     const lockAndWork = async (tx: SqlQueries): Promise<T> => {
       await lockName(tx, prefix, { kind: 'spend', accountId: account })
       return work(tx)
     }
-    return 'transaction' in db ? db.transaction(lockAndWork) : lockAndWork(db)
+    return 'transaction' in db ? db.transaction(lockAndWork, { lazyBegin: true }) : lockAndWork(db)
   }
-  const find = async (
-    tx: SqlQueries,
-    account: string,
-    hold: string,
-  ): Promise<readonly HeldItem[] | undefined> => {
-    const [row] = await rows(tx, `select items from ${holds} ${isHold}`, [account, hold])
+  const holdOf = (found: readonly SqlRow[]): readonly HeldItem[] | undefined => {
+    const row = found.find(({ items }) => items !== null)
     return row && readHold(row['items'])
   }
+  const find = async (tx: SqlQueries, keys: readonly [account: string, hold: string]) =>
+    holdOf(await rows(tx, `select items from ${holds} where ${isHold}`, keys))
   const { clause, proposed } = upsert(db, 'account, counter')
-  const charge = `insert into ${counters} (account, counter, used, held, expires_at) values ($1, $2, $3, $4, $5)
-    ${clause} used = ${counters}.used + ${proposed('used')}, held = ${counters}.held + ${proposed('held')}`
+  const readCounters = (count: number): string => `select counter, used, held, null as items from ${counters}
+      where account = $1 and counter in (${placesOf(count, 3)})
+    union all select hold, 0, 0, items from ${holds} where ${isHold}`
+  const charge = (count: number): string => {
+    const tuples = Array.from({ length: count }, (_, index) => `($1, ${placesOf(4, 2 + 4 * index)})`)
+    return `insert into ${counters} (account, counter, used, held, expires_at) values ${tuples.join(', ')}
+      ${clause} used = ${counters}.used + ${proposed('used')}, held = ${counters}.held + ${proposed('held')}`
+  }
   const giveBack = `update ${counters} set used = used - $3, held = held - $4 where account = $1 and counter = $2`
 
   const end = async (
@@ -54,31 +59,34 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
     keep: (item: HeldItem) => number,
   ): Promise<void> => {
     for (const item of items) await defer(tx, giveBack, [keys[0], item[0], item[2] - keep(item), item[2]])
-    await defer(tx, `delete from ${holds} ${isHold}`, keys)
+    await defer(tx, `delete from ${holds} where ${isHold}`, keys)
   }
 
   return {
     reserve(accountId, holdId, items, now) {
       const account = keyDigest(accountId)
       const hold = holdId === null ? null : keyDigest(holdId)
+      const digests = items.map(({ counter }) => keyDigest(counter))
       return locked(account, async (tx): Promise<ReserveOutcome> => {
         const text = holdText(items)
-        const stored = hold === null ? undefined : await find(tx, account, hold)
+        const found = await rows(tx, readCounters(items.length), [account, hold, ...digests])
+        const stored = holdOf(found)
         if (stored && JSON.stringify(stored) !== text) return { outcome: 'conflict' }
-        const names = items.map(({ counter }) => counter)
-        const before = (await counterUsage(tx, prefix, accountId, names)).map(({ used }) => used)
+        const before = readUsage(
+          digests,
+          found.filter(({ items }) => items === null),
+        ).map(({ used }) => used)
         if (stored) return { outcome: 'held', used: before }
         const after = items.map(({ amount }, index) => (before[index] as number) + amount)
         const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
         if (index >= 0) return { outcome: 'over', index, used: before[index] as number }
-        for (const { counter, amount, expiresAt } of items)
-          await defer(tx, charge, [
-            account,
-            keyDigest(counter),
-            amount,
-            hold === null ? 0 : amount,
-            expiresAt,
-          ])
+        const charged = items.flatMap(({ amount, expiresAt }, n) => [
+          digests[n] as string,
+          amount,
+          hold === null ? 0 : amount,
+          expiresAt,
+        ])
+        await defer(tx, charge(items.length), [account, ...charged])
         if (hold !== null) {
           const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
           await defer(tx, insert, [account, hold, text, now])
@@ -89,7 +97,7 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
     settle(accountId, holdId, actualCents) {
       const keys = [keyDigest(accountId), keyDigest(holdId)] as const
       return locked(keys[0], async tx => {
-        const stored = await find(tx, ...keys)
+        const stored = await find(tx, keys)
         if (stored === undefined) return 'gone'
         if (stored.some(([, unit, amount]) => unit === 'cents' && (actualCents ?? 0) > amount))
           return 'exceeds'
@@ -102,7 +110,7 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
     release(accountId, holdId) {
       const keys = [keyDigest(accountId), keyDigest(holdId)] as const
       return locked(keys[0], async tx => {
-        const stored = await find(tx, ...keys)
+        const stored = await find(tx, keys)
         if (stored) await end(tx, keys, stored, () => 0)
         return stored !== undefined
       })

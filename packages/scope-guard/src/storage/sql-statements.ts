@@ -29,6 +29,10 @@ export function heldItems(
   return items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount])
 }
 
+/** `$3, $4, ...` for so many values. */
+export const placesOf = (count: number, first: number): string =>
+  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
+
 /** Implements `SpendStorage.usage` in one statement: the usage of each counter in the order given, zeros if it has no row. */
 export async function counterUsage(
   db: SqlQueries,
@@ -38,10 +42,9 @@ export async function counterUsage(
 ): Promise<CounterUsage[]> {
   if (counters.length === 0) return []
   const digests = counters.map(keyDigest)
-  const placeholders = digests.map((_, index) => `$${index + 2}`).join(', ')
   const found = await rows(
     db,
-    `select counter, used, held from ${prefix}spend_counters where account = $1 and counter in (${placeholders})`,
+    `select counter, used, held from ${prefix}spend_counters where account = $1 and counter in (${placesOf(digests.length, 2)})`,
     [keyDigest(accountId), ...digests],
   )
   return readUsage(digests, found)

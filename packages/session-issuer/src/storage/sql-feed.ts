@@ -1,13 +1,9 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, hasAllFeatures, lockName, rowLock } from '@gatewright/kernel/internal/sql'
+import { defer, lockName, rowLock } from '@gatewright/kernel/internal/sql'
 import { laneOf } from '../route.ts'
 import { parameters } from './sql-parameters.ts'
-
-/** One lock for each lane of each feed table, also if tables in several schemas have the same name. */
-const LOCK = `select pg_advisory_xact_lock(
-  hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text || '.' || $2, 0))`
 
 /** How many columns an entry has. */
 const COLUMNS = 6
@@ -44,8 +40,7 @@ export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
   /** Sends its statements in the round trip of the commit, which is how long other changes of the lane wait. */
   const append = async (tx: SqlQueries, lane: number, changes: readonly FeedChange[]): Promise<void> => {
     if (changes.length === 0) return
-    if (hasAllFeatures(tx)) await defer(tx, LOCK, [table, String(lane)])
-    else await lockName(tx, prefix, { kind: 'feed', accountId: String(lane) })
+    await lockName(tx, prefix, { kind: 'feed', accountId: String(lane) })
     for (let done = 0; done < changes.length; ) {
       // Powers of two, so that there are few texts: a connection keeps each prepared text.
       const count = 2 ** Math.min(Math.floor(Math.log2(changes.length - done)), MOST_ROWS_LOG2)
@@ -62,7 +57,7 @@ export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
    * A failure is not reported, because the change is committed and readers poll.
    */
   const wakeReaders = shared(async () => {
-    if (hasAllFeatures(db)) await rows(db, 'select pg_notify($1, $2)', [channel, '']).catch(() => [])
+    if (db.dialect === 'postgres') await rows(db, 'select pg_notify($1, $2)', [channel, '']).catch(() => [])
   })
 
   return {

@@ -85,7 +85,7 @@ create table {prefix}signing_keys (
   issuer {id} primary key,
   revision bigint not null,
   sealed text not null
-) {without rowid} {global};
+) {without rowid} {reference};
 
 create table {prefix}audit (
   route {id} not null,

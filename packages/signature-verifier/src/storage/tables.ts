@@ -4,7 +4,7 @@ export const DDL = `-- version 1
 create table {prefix}nonces (
   digest {id} primary key,
   expires_at bigint not null
-) {without rowid} {lookup};
+) {without rowid} {lookup by digest};
 
 create index {prefix}nonces_expires_at on {prefix}nonces (expires_at);
 
@@ -12,7 +12,7 @@ create index {prefix}nonces_expires_at on {prefix}nonces (expires_at);
 create table {prefix}challenges (
   digest {id} primary key,
   expires_at bigint not null
-) {without rowid} {lookup};
+) {without rowid} {lookup by digest};
 
 create index {prefix}challenges_expires_at on {prefix}challenges (expires_at);
 `

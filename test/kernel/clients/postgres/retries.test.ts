@@ -151,39 +151,38 @@ const WAYS: Readonly<Record<string, (tx: SqlTransaction, cut: () => void) => Pro
   },
 }
 
-for (const features of ['all', 'minimal'] as const)
-  for (const [way, work] of Object.entries(WAYS))
-    for (const lazyBegin of [false, true])
-      t.test(
-        `${features}, ${way}${lazyBegin ? ', lazy begin' : ''}: runs once if the connection breaks at COMMIT`,
-        async t => {
-          const [direct] = (await open(t, 'serializable')) as [pg.Pool]
-          const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
-          const pool = new pg.Pool({ ...direct.options, connectionString: proxy.url })
-          pool.on('error', () => {})
-          t.teardown(async () => {
-            await pool.end()
-            await proxy.close()
-          })
-          const db = fromPgPool(pool, { features, retries: 5, onRetry: () => t.fail('ran again') })
-          await read(db, 1)
-          let runs = 0
-          // What cuts drops the reply, so the database has committed.
-          const cut = (): void => {
-            proxy.harm = 'cutAfter'
-          }
-          const attempt = db.transaction(
-            async tx => {
-              runs += 1
-              await work(tx, cut)
-            },
-            { lazyBegin },
-          )
-          await t.rejects(attempt, { code: 'ERR_STORE_UNAVAILABLE' })
-          t.equal(runs, 1)
-          t.equal(await read(fromPgPool(direct), 1), 7)
-        },
-      )
+for (const [way, work] of Object.entries(WAYS))
+  for (const lazyBegin of [false, true])
+    t.test(
+      `${way}${lazyBegin ? ', lazy begin' : ''}: runs once if the connection breaks at COMMIT`,
+      async t => {
+        const [direct] = (await open(t, 'serializable')) as [pg.Pool]
+        const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
+        const pool = new pg.Pool({ ...direct.options, connectionString: proxy.url })
+        pool.on('error', () => {})
+        t.teardown(async () => {
+          await pool.end()
+          await proxy.close()
+        })
+        const db = fromPgPool(pool, { retries: 5, onRetry: () => t.fail('ran again') })
+        await read(db, 1)
+        let runs = 0
+        // What cuts drops the reply, so the database has committed.
+        const cut = (): void => {
+          proxy.harm = 'cutAfter'
+        }
+        const attempt = db.transaction(
+          async tx => {
+            runs += 1
+            await work(tx, cut)
+          },
+          { lazyBegin },
+        )
+        await t.rejects(attempt, { code: 'ERR_STORE_UNAVAILABLE' })
+        t.equal(runs, 1)
+        t.equal(await read(fromPgPool(direct), 1), 7)
+      },
+    )
 
 t.test('runs once if its work fails after its COMMIT, also with the error of a conflict', async t => {
   const [pool] = (await open(t, 'read committed')) as [pg.Pool]

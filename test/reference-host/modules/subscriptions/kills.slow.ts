@@ -16,7 +16,6 @@ import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import type { HttpResponse } from '../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
-import { testSqlOptions } from '../../../harness/stores.ts'
 import { STEPS, type Attempt, type StepContext } from './kill-steps.ts'
 import { startKillableHost, type Kill } from './killable-host.ts'
 
@@ -50,7 +49,7 @@ async function freshPlace(store: StoreName): Promise<Place> {
   const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
   return {
     env,
-    audit: () => auditMoney(fromPgPool(pool, testSqlOptions()), 'postgres'),
+    audit: () => auditMoney(fromPgPool(pool), 'postgres'),
     async close() {
       await pool.end()
       await drop()

@@ -15,7 +15,6 @@ import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import type { HttpResponse } from '../../../harness/host.ts'
 import type { WirePayin } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
-import { testSqlOptions } from '../../../harness/stores.ts'
 import { randomOf } from '../../../harness/random.ts'
 import { actOnce, type Client } from './model-client.ts'
 import { differences, newModel } from './model.ts'
@@ -109,7 +108,7 @@ t.test(
     // The chain must cause no further changes.
     await delay(3000)
     t.same(await differ(), [])
-    t.same(await auditMoney(fromPgPool(pool, testSqlOptions()), 'postgres'), [])
+    t.same(await auditMoney(fromPgPool(pool), 'postgres'), [])
     t.ok(begun >= OPERATIONS)
     const all = clients.flatMap(({ model }) => [...model.payins.values()])
     const settled = all.filter(({ balancePaid, transfer }) => balancePaid || transfer).length

@@ -4,14 +4,13 @@ import t from 'tap'
 import { buffersOf, explainQueries } from '../../../harness/explain.ts'
 import { gatewright } from '../../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import { testPartitions } from '../../../harness/stores.ts'
 
 const USERS = 5000
 /**
  * Most pages of 8 KiB of a list of ten among 5000 users, who fill more than 60. Each further partition is merged
  * through its own index: one page of the index and one of the table.
  */
-const MAX_BUFFERS = 20 + 2 * (testPartitions() - 1)
+const MAX_BUFFERS = 20
 
 t.test('the first page of users and the last one read no more than their rows', async t => {
   const { env, drop } = await hostStoresEnv('postgres')

@@ -48,15 +48,12 @@ export interface Orm<Tx extends object> {
  * inside a run with `ERR_OUTSIDE_TRANSACTION`: what they write would be committed separately.
  */
 export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOptions): OrmClient<Tx> {
-  const { partitions, features, retries, onRetry } = checkOptions(orm.name, options, {
-    partitions: { min: 1, max: 64, default: 1 },
-    features: { is: ['all', 'minimal'], default: 'all' },
+  const { retries, onRetry } = checkOptions(orm.name, options, {
     retries: { min: 0, max: 100, default: orm.retries ?? 0 },
     onRetry: { is: 'function', default: () => {} },
   })
   const repeated = { most: retries, onRetry }
   const store = orm.dialect
-  const settings = settingsOf(store, { partitions, features })
   // SQLite has one writer, and drivers wait for another connection's lock without giving up the thread.
   const inTurn = store === 'sqlite' ? createTurns() : <T>(run: () => Promise<T>): Promise<T> => run()
   const ormTransactions = new WeakMap<SqlQueries, OpenTransaction<Tx>>()
@@ -66,7 +63,7 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
     let result: { readonly value: T } | undefined
     let failure: { readonly error: unknown } | undefined
     const workInTransaction = async (ormTx: Tx): Promise<void> => {
-      const open = openTransaction(orm, ormTx, settings)
+      const open = openTransaction(orm, ormTx)
       ormTransactions.set(open.tx, open)
       transactions.set(ormTx, open.tx)
       try {
@@ -93,7 +90,7 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
   }
 
   const db: OrmClient<Tx> = {
-    ...settings,
+    dialect: store,
     async query(text, values = []) {
       assertOutsideTransactionScope(db)
       const run = (): ReturnType<RunStatement> => faulting(store, () => orm.run(text, values))
@@ -118,14 +115,6 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
   return db
 }
 
-type Settings = Pick<SqlClient, 'dialect' | 'features' | 'partitions'>
-
-function settingsOf(dialect: SqlDialect, ofPostgres: Omit<Settings, 'dialect'>): Settings {
-  if (dialect === 'postgres') return { dialect, ...ofPostgres }
-  // MariaDB is locked by rows, as a Postgres with minimal features.
-  return dialect === 'mariadb' ? { dialect, features: 'minimal' } : { dialect }
-}
-
 /** A transaction of the client that runs in one of the ORM. */
 interface OpenTransaction<Tx> {
   readonly tx: SqlTransaction
@@ -136,11 +125,7 @@ interface OpenTransaction<Tx> {
   end(): void
 }
 
-function openTransaction<Tx extends object>(
-  orm: Orm<Tx>,
-  ormTx: Tx,
-  settings: Settings,
-): OpenTransaction<Tx> {
+function openTransaction<Tx extends object>(orm: Orm<Tx>, ormTx: Tx): OpenTransaction<Tx> {
   const run = orm.runIn(ormTx)
   let ended = false
   /** Whether a statement may have failed since the last one that is known to have succeeded. */
@@ -157,7 +142,7 @@ function openTransaction<Tx extends object>(
     }
   }
   return {
-    tx: { ...settings, query },
+    tx: { dialect: orm.dialect, query },
     handOut() {
       mayBeAborted = true
       return ormTx

@@ -1,6 +1,6 @@
 import { orFault } from '../../fault.ts'
 import { checkOptions } from '../../options.ts'
-import type { SqlClient, SqlFeatures, SqlTransaction, SqlTransactionOptions } from '../sql-client.ts'
+import type { SqlClient, SqlTransaction, SqlTransactionOptions } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
 import { withRetries, type Attempt, type RetryReason } from './retries.ts'
 import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
@@ -14,17 +14,6 @@ export interface PgPoolOptions {
    * set of statement texts: a prepared statement stays until its connection ends.
    */
   readonly prepare?: boolean
-  /**
-   * Into how many partitions `migrate` divides each table of account data when it creates the table, 1 to 64, default 1. It
-   * rejects tables that exist and have another number.
-   */
-  readonly partitions?: number
-  /**
-   * Which features statements may use, default `all`. `minimal` is for databases that speak Postgres's protocol but lack some of it, such as
-   * CockroachDB, and for poolers in transaction mode: no advisory locks, no notifications, no triggers and no functions. `migrate` records
-   * it, and rejects a database of the other one.
-   */
-  readonly features?: SqlFeatures
   /**
    * How often a statement or transaction runs again that the database has rolled back because of simultaneous ones (SQLSTATE 40001 or
    * 40P01), or because tables have changed since a statement was prepared, 0 to 100, default 0. Each time it waits for up to 4 ms, 8 ms and so on to 500 ms, and no retry begins 10 s after the first
@@ -46,10 +35,8 @@ export function fromPgPool(
   pool: PgQueryable & { connect(): Promise<PgConnection> },
   options: PgPoolOptions = {},
 ): SqlClient {
-  const { prepare, partitions, features, retries, onRetry } = checkOptions('fromPgPool', options, {
+  const { prepare, retries, onRetry } = checkOptions('fromPgPool', options, {
     prepare: { default: false },
-    partitions: { min: 1, max: 64, default: 1 },
-    features: { is: ['all', 'minimal'], default: 'all' },
     retries: { min: 0, max: 100, default: 0 },
     onRetry: { is: 'function', default: ignore },
   })
@@ -64,11 +51,7 @@ export function fromPgPool(
     // The pool listens to idle connections only. A connection that dies in use fails its statements and also emits an
     // error, which would end the process without a listener.
     connection.on('error', ignore)
-    const { tx, commit, rollback, mayBeCommitted } = openTransaction(connection, runner, {
-      lazyBegin,
-      features,
-      partitions,
-    })
+    const { tx, commit, rollback, mayBeCommitted } = openTransaction(connection, runner, lazyBegin)
     let reusable = false
     try {
       if (!lazyBegin) await runner.run(connection, 'begin', [])
@@ -87,8 +70,6 @@ export function fromPgPool(
   }
   const db: SqlClient = {
     dialect: 'postgres',
-    partitions,
-    features,
     async query(text, values = []) {
       assertOutsideTransactionScope(db)
       return withRetries(repeated, () => runner.run(pool, text, values))

@@ -1,4 +1,4 @@
-import type { SqlFeatures, SqlTransaction, SqlValue } from '../sql-client.ts'
+import type { SqlTransaction, SqlValue } from '../sql-client.ts'
 import { canPipeline } from './pipeline.ts'
 import type { ProtocolStatement } from './protocol.ts'
 import { reasonOf } from './retries.ts'
@@ -19,11 +19,7 @@ const ignore = (): void => {}
 export function openTransaction(
   connection: PgConnection,
   { run, runTogether, toDeferred }: StatementRunner,
-  {
-    lazyBegin,
-    features,
-    partitions,
-  }: { readonly lazyBegin: boolean; readonly features: SqlFeatures; readonly partitions: number },
+  lazyBegin: boolean,
 ): {
   readonly tx: SqlTransaction
   /** Commits, or waits for the commit that `tx.commit` has sent. */
@@ -65,8 +61,6 @@ export function openTransaction(
   }
   const tx: SqlTransaction = {
     dialect: 'postgres',
-    features,
-    partitions,
     query: (text, values = []) => (ended ? Promise.reject(endedError()) : send(text, values, false)),
     commit(text, values = []) {
       if (ended) return Promise.reject(endedError())

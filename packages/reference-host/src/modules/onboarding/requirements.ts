@@ -41,7 +41,7 @@ export async function isAccountLocked(db: SqlQueries, accountId: string): Promis
 }
 
 async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> {
-  const [row] = await rows(db, 'select kyc_status from gw_users@$1 where account_id = $1', [accountId])
+  const [row] = await rows(db, 'select kyc_status from gw_users where account_id = $1', [accountId])
   return row?.['kyc_status'] as KycStatus
 }
 

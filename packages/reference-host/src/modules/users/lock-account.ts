@@ -18,7 +18,7 @@ export async function lockAccount(tx: SqlQueries, accountId: string): Promise<Us
 
 /** Fails if it locks no row: `1 / 0`. The count is outside, because an aggregate cannot lock rows. */
 const LOCK = `select 1 / count(*) as locked
-  from (select 1 from gw_users@$1 where account_id = $1 for no key update) locked_user`
+  from (select 1 from gw_users where account_id = $1 for no key update) locked_user`
 
 /**
  * Locks the row of an account as `lockAccount` does, in the round trip of the next statement. That statement sees the rows that

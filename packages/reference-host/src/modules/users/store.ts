@@ -78,7 +78,7 @@ const ADD_WALLET = `insert into gw_wallets (wallet, address, account_id) values 
 const OF_PARTNER_USER = 'select account_id from gw_partner_users where partner_id = $1 and external_id = $2'
 const ADD_PARTNER_USER = `insert into gw_partner_users (partner_id, external_id, account_id) values ($1, $2, $3)
   on conflict (partner_id, external_id) do nothing returning account_id`
-const OF_ACCOUNT = 'select * from gw_users@$1 where account_id = $1'
+const OF_ACCOUNT = 'select * from gw_users where account_id = $1'
 
 /** Makes the ids of a new user and its account, with the same digits: see `accountOfUser`. */
 function newUserIds(): { readonly id: string; readonly accountId: string } {

@@ -31,11 +31,11 @@ export const PUBLISHED_MS = 30 * 86_400_000
 const perLane = (limit: number): number => Math.min(limit, Math.max(8, Math.ceil(limit / 4)))
 
 const laneQuery = (lane: number): string => `select * from (
-  select * from gw_published_events@$1 where recipient_id = $1 and lane = ${lane} and position > $${lane + 3}
+  select * from gw_published_events where recipient_id = $1 and lane = ${lane} and position > $${lane + 3}
   order by position limit $2) lane_${lane}`
 const AFTER = Array.from({ length: EVENT_LANES }, (_, lane) => laneQuery(lane)).join(' union all ')
 
-const INSERT = `insert into gw_published_events@$1 (recipient_id, lane, position, event_id, body, published_at)
+const INSERT = `insert into gw_published_events (recipient_id, lane, position, event_id, body, published_at)
   values ($1, $2, $3, $4, $5, $6)`
 
 /** The events that partners and the operator are told. */

@@ -36,11 +36,11 @@ export const RETRY_PAUSES_MS: readonly number[] = [
   21 * HOUR_MS,
 ]
 
-const PUT = `insert into gw_webhook_retries@$1
+const PUT = `insert into gw_webhook_retries
   (recipient_id, endpoint_id, event_id, body, attempts, first_at, due_at, last_result) values ($1, $2, $3, $4, $5, $6, $7, $8)
   on conflict (recipient_id, endpoint_id, event_id) do update set
     attempts = excluded.attempts, first_at = excluded.first_at, due_at = excluded.due_at, last_result = excluded.last_result`
-const END = 'delete from gw_webhook_retries@$1 where recipient_id = $1 and endpoint_id = $2 and event_id = $3'
+const END = 'delete from gw_webhook_retries where recipient_id = $1 and endpoint_id = $2 and event_id = $3'
 
 /** The events that wait for another attempt. */
 export const retries = {

@@ -27,7 +27,7 @@ create table {prefix}deposits (
 -- 80 bytes, and 80 in its index.
 create table {prefix}provider_addresses (
   address {id} primary key
-) {without rowid} {lookup};
+) {without rowid} {lookup by address};
 
 create index {prefix}deposits_attention on {prefix}deposits (position)
   where attention is not null;
@@ -103,7 +103,7 @@ create table {prefix}cli_requests (
   started_at bigint not null,
   expires_at bigint not null,
   check ((session is not null) = (status in ('approved', 'taken')))
-) {global};
+) {reference};
 
 create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
 `

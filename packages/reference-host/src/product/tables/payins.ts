@@ -115,7 +115,7 @@ create table {prefix}open_payins (
   created_at bigint not null,
   due_at bigint not null,
   {primary key} (payin_id)
-) {lookup};
+) {lookup by payin_id};
 
 create index {prefix}open_payins_due on {prefix}open_payins (chain_id, due_at, payin_id) where has_transfer = 0;
 
@@ -139,7 +139,7 @@ create table {prefix}payin_transfers (
   payin_id {id} not null,
   settled smallint not null,
   primary key (chain_id, tx_hash, log_index)
-) {lookup};
+) {lookup by tx_hash};
 
 create index {prefix}payin_transfers_block on {prefix}payin_transfers (chain_id, block_number);
 
@@ -163,7 +163,7 @@ create table {prefix}deposit_addresses (
   -- 1: a lost database may have given this index out, on an unknown chain. It is watched on every chain of the xpub.
   skipped smallint not null default 0,
   primary key (chain_id, address)
-) {lookup};
+) {reference};
 
 create index {prefix}deposit_addresses_free on {prefix}deposit_addresses (chain_id, token, address)
   where payin_id is null;
@@ -186,7 +186,7 @@ create unique index {prefix}deposit_addresses_derived on {prefix}deposit_address
 create table {prefix}deposit_sources (
   id {id} primary key,
   next_index bigint not null check (next_index between 0 and 2147483648)
-) {global};
+) {reference};
 
 -- One row for each chain.
 create table {prefix}chain_cursors (
@@ -196,14 +196,14 @@ create table {prefix}chain_cursors (
   scanned_at bigint not null,
   lease_owner text not null,
   lease_until bigint not null
-) {without rowid} {global};
+) {without rowid} {reference};
 
 -- One row for each chain.
 create table {prefix}chain_audits (
   chain_id bigint primary key,
   next_block bigint not null,
   claimed_at bigint not null
-) {without rowid} {global};
+) {without rowid} {reference};
 
 -- Transfers that match no pay-in, for the operator: most belong to no account.
 create table {prefix}unmatched_transfers (
@@ -223,7 +223,7 @@ create table {prefix}unmatched_transfers (
   found_at bigint not null,
   handled_at bigint,
   unique (chain_id, tx_hash, log_index)
-) {global};
+) {reference};
 
 create index {prefix}unmatched_transfers_open on {prefix}unmatched_transfers (position)
   where handled_at is null;

@@ -5,13 +5,13 @@ create table {prefix}partners (
   id text primary key,
   name text not null,
   created_at bigint not null
-) {global};
+) {reference};
 
 -- Few rows: the keys of partners that a live host accepts, which only operators add.
 create table {prefix}validated_keys (
   key_id text primary key,
   validated_at bigint not null
-) {global};
+) {reference};
 
 create table {prefix}users (
   account_id {id} primary key,
@@ -42,7 +42,7 @@ create table {prefix}wallets (
   wallet {id} primary key,
   address {id} not null,
   account_id {id} not null
-) {lookup};
+) {reference};
 
 create index {prefix}wallets_address on {prefix}wallets (address);
 
@@ -53,14 +53,14 @@ create table {prefix}partner_users (
   external_id {id} not null,
   account_id {id} not null,
   primary key (partner_id, external_id)
-) {lookup};
+) {lookup by external_id};
 
 -- The account of each referral code, and how many accounts have applied it. A row has about 90 bytes, and 30 in its index.
 create table {prefix}referral_codes (
   code {id} primary key,
   account_id {id} not null,
   joined bigint not null default 0
-) {lookup};
+) {lookup by code};
 
 create table {prefix}kyc_applications (
   account_id {id} primary key references {prefix}users (account_id),
@@ -89,7 +89,7 @@ create table {prefix}provider_objects (
   id {id} not null,
   account_id {id} not null,
   primary key (kind, id)
-) {lookup};
+) {lookup by id};
 
 -- What the built-in providers of a sandbox have stored: a provider knows its own ids and no accounts.
 create table {prefix}sandbox_provider_calls (
@@ -98,5 +98,5 @@ create table {prefix}sandbox_provider_calls (
   at bigint not null,
   what text not null,
   primary key (port, id)
-) {global};
+) {reference};
 `

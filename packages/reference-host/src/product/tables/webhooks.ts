@@ -41,7 +41,7 @@ create table {prefix}webhook_endpoints (
   last_result text,
   failing_since bigint,
   created_at bigint not null
-) {global};
+) {reference};
 
 create index {prefix}webhook_endpoints_recipient on {prefix}webhook_endpoints (recipient_id);
 

@@ -7,7 +7,7 @@ import pg from 'pg'
 import t from 'tap'
 import { cardBench, prepareCardBench } from '../../../../harness/card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../../../../harness/stores.ts'
+import { openPostgresPool, uniqueName } from '../../../../harness/stores.ts'
 
 t.test('a commit that outlives the time limit of its statement is undone', async t => {
   const schema = uniqueName()
@@ -23,7 +23,7 @@ t.test('a commit that outlives the time limit of its statement is undone', async
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = fromPgPool(pool, testSqlOptions())
+  const db = fromPgPool(pool)
   await migrateHost(db)
   await prepareCardBench(db, 'postgres')
   const clock = manualClock()
@@ -41,7 +41,7 @@ t.test('a commit that outlives the time limit of its statement is undone', async
   )
   const { cards, store, service: authorizations } = bench
   const services = {
-    db: fromPgPool(impatient, testSqlOptions()),
+    db: fromPgPool(impatient),
     cards,
     store,
     authorizations,

@@ -28,19 +28,19 @@ export const MAX_MOVES = 100
 /** How long a pay-in waits for its payment, in ms (24 hours). */
 const OPEN_MS = 86_400_000
 
-const INSERT = `insert into gw_payins@$2 (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
+const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
     created_at, expires_at, due_at, operation, key_id)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, $22)`
-const INSERT_MOVE = `insert into gw_payin_moves@$1 (account_id, payin_id, number, from_status, to_status, cause, detail, at)
+const INSERT_MOVE = `insert into gw_payin_moves (account_id, payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7, $8)`
-const MOVE = `update gw_payins@$9 set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
+const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
   transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
   where account_id = $9 and id = $10 and moves = $11 returning ${payinTable.columns}`
 const FIND_OR_COUNT_OPEN = `select found.*, counted.open from
-    (select count(*) as open from gw_payins@$1
+    (select count(*) as open from gw_payins
       where account_id = $1 and status in ('awaiting_payment', 'confirming')) counted
-  left join (select ${payinTable.columns} from gw_payins@$1 where account_id = $1 and effect_id = $2) found on true`
+  left join (select ${payinTable.columns} from gw_payins where account_id = $1 and effect_id = $2) found on true`
 const ASSIGN_ADDRESS =
   'update gw_deposit_addresses set account_id = $1, payin_id = $2 where chain_id = $3 and address = $4'
 
