@@ -10,6 +10,8 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/reference-host/dist/modules/webhooks/published-events.js') &
   typeof import('../../packages/reference-host/dist/modules/webhooks/retries.js') &
   typeof import('../../packages/reference-host/dist/modules/webhooks/send.js') &
+  typeof import('../../packages/reference-host/dist/chain/rpc-clients.js') &
+  typeof import('../../packages/reference-host/dist/cli/account/host-client.js') &
   typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/records/sealed.js') &
   typeof import('../../packages/host/dist/records/events.js') &
@@ -124,6 +126,8 @@ const FILES = [
   'reference-host/dist/modules/webhooks/published-events',
   'reference-host/dist/modules/webhooks/retries',
   'reference-host/dist/modules/webhooks/send',
+  'reference-host/dist/chain/rpc-clients',
+  'reference-host/dist/cli/account/host-client',
   'host/dist/observability/history',
   'host/dist/observability/quantile',
   'host/dist/observability/feed-age',

@@ -24,6 +24,27 @@ export const machineClock: ClientClock = {
     }),
 }
 
+/**
+ * Runs a call, and settles by its deadline whatever the server and `fetch` do: it rejects with a `TimeoutError` after `ms`, or with the reason
+ * of the signal when that aborts. The signal that the call gets aborts at the same instant. A copy of the kernel's, because this package
+ * has no dependencies.
+ */
+export function withDeadline<T>(
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal | undefined },
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ending = new AbortController()
+  const late = (): void => ending.abort(new DOMException(`timeout after ${ms} ms`, 'TimeoutError'))
+  const timer = setTimeout(late, ms)
+  const abort = (): void => ending.abort(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted) abort()
+  return unlessAborted(call(ending.signal), ending.signal).finally(() => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  })
+}
+
 /** Resolves with the promise, unless the signal aborts before: then it rejects with its reason, and the promise goes on. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise

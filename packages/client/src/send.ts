@@ -1,3 +1,4 @@
+import { withDeadline } from './clock.ts'
 import type { ClientSettings } from './options.ts'
 import { GatewrightError, noResponse, problemOf, type Problem } from './problem.ts'
 import { mayRetry, waitBefore } from './retries.ts'
@@ -46,17 +47,18 @@ type Outcome =
 
 async function attempt(sending: Sending, { fetch, timeoutMs, clock }: ClientSettings): Promise<Outcome> {
   const { method, url, body, headers, signal } = sending
-  const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    const response = await fetch(url, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      // An API key must not follow to another address.
-      redirect: 'manual',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    const { response, read } = await withDeadline({ ms: timeoutMs, signal }, async ending => {
+      const response = await fetch(url, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        // An API key must not follow to another address.
+        redirect: 'manual',
+        signal: ending,
+      })
+      return { response, read: await readBody(response) }
     })
-    const read = await readBody(response)
     const expected = sending.accepts === 'text' ? typeof read === 'string' : isObject(read)
     if (response.ok && expected) return { received: { response, body: read } }
     return { problem: problemOf(response, read, clock.now()) }

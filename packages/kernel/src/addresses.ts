@@ -79,8 +79,21 @@ export const addressBucket: (text: string) => string = remembered(text => {
 
 /**
  * Whether an address can be a host on the public Internet. False for private, loopback, link-local, shared, reserved and multicast
- * addresses, for IPv6 addresses that contain an IPv4 address, and for a text that is no address.
+ * addresses, and for a text that is no address. Also false for every IPv6 address that stands for an IPv4 address, such as `::7f00:1` and those
+ * of 6to4, NAT64, Teredo and ISATAP, except an IPv4-mapped one, which is judged as its IPv4 address.
  */
 export function isPublicAddress(text: string): boolean {
-  return parse(text)?.range() === 'unicast'
+  // ipaddr.js takes `::8.8.8.8` for an IPv4-mapped address; others take it for an IPv4-compatible one.
+  if (IPV4_COMPATIBLE.test(text)) return false
+  const address = parse(text)
+  if (address?.range() !== 'unicast') return false
+  return address.kind() === 'ipv4' || isGlobalUnicast((address as ipaddr.IPv6).parts)
+}
+
+const IPV4_COMPATIBLE = /^[0:]*:\d{1,3}\./
+
+/** Whether an IPv6 address is in 2000::/3, which has all global unicast addresses (RFC 4291 section 2.4), and not of ISATAP (RFC 5214 section 6.1). */
+function isGlobalUnicast([first = 0, , , , fifth = 0, sixth]: readonly number[]): boolean {
+  const isIsatap = (fifth === 0 || fifth === 0x200) && sixth === 0x5efe
+  return first >> 13 === 1 && !isIsatap
 }

@@ -2,6 +2,7 @@
 export { setBackgroundTimer } from './background-timer.ts'
 export { batch } from './batching.ts'
 export { systemClock } from './clock.ts'
+export { readText, withDeadline } from './deadline.ts'
 export { docsLink } from './docs-link.ts'
 export { createFairQueue, isClassFull, QUEUE_FULL, runQueued } from './fair-queue.ts'
 export { toFault } from './fault.ts'

@@ -1,4 +1,5 @@
 import { Fault } from '@gatewright/kernel'
+import { withDeadline } from '@gatewright/kernel/internal'
 
 /** One call of a JSON-RPC request. */
 export interface RpcCall {
@@ -22,24 +23,16 @@ export function jsonRpc(chainId: number, url: string): JsonRpc {
     const [only] = bodies
     const body = only && bodies.length === 1 ? only : bodies
     let reply: unknown
-    let stop = (): void => {}
     try {
-      // Loaded by the first call, so that a host without chains starts sooner.
-      const { getHttpRpcClient } = await import('viem/utils')
-      // viem's own timeout ends when the response head arrives, so the caller's signal takes its place.
-      const client = getHttpRpcClient(url, { timeout: 0 })
-      // On Node.js 20, a garbage collection can break the link between the signal and the response body, so that aborting does
-      // not end the body.
-      const aborted = new Promise<never>((_, reject) => {
-        stop = () => reject(new Error('aborted'))
-        signal.addEventListener('abort', stop, { once: true })
+      reply = await withDeadline({ signal }, async within => {
+        // Loaded by the first call, so that a host without chains starts sooner.
+        const { getHttpRpcClient } = await import('viem/utils')
+        // viem's own timeout ends when the response head arrives, so the caller's signal takes its place.
+        const client = getHttpRpcClient(url, { timeout: 0 })
+        return client.request({ body, fetchOptions: { redirect: 'error', signal: within } })
       })
-      const fetchOptions = { redirect: 'error', signal } as const
-      reply = await Promise.race([client.request({ body, fetchOptions }), aborted])
     } catch (error) {
       throw unavailable(chainId, hide(url, signal.aborted ? 'no reply in time' : reason(error)))
-    } finally {
-      signal.removeEventListener('abort', stop)
     }
     const entries: unknown[] = Array.isArray(reply) ? reply : [reply]
     return bodies.map(({ id, method }) => {

@@ -11,9 +11,11 @@ import { Webhook } from 'standardwebhooks'
 import { validateEndpointUrl } from '../modules/webhooks/endpoint-url.ts'
 import { webhookSender } from '../modules/webhooks/send.ts'
 import { signedHeaders } from '../modules/webhooks/signed-headers.ts'
-import { call, hostArgument, isPassing } from './account/host-client.ts'
+import { call, hostArgument, isPassing, rowsOf, textsOf } from './account/host-client.ts'
 
+/** The pause after a poll, in ms, and after one with events, which others can follow at once. */
 const INTERVAL_MS = 1000
+const MORE_MS = 100
 const PAGE = 100
 
 interface PartnerEvent {
@@ -50,13 +52,15 @@ export const listenCommand: StartCommand = {
   async start({ env, args, json, progress }) {
     const host = hostArgument(args.positional[0] ?? '')
     const key = env['PARTNER_KEY']
-    if (!key) throw new CommandError('PARTNER_KEY must hold the key of a partner')
+    // The error of `fetch` for a header field that is not one would show the key.
+    if (!key || !/^[!-~]+$/.test(key)) throw new CommandError('PARTNER_KEY must hold the key of a partner')
     const url = forwardUrl(args.options)
     const forward = url === undefined ? undefined : forwardTo(url, secretOf(env, progress))
     let after: string | undefined
     let isSkipping = !args.flags.has('all')
     let problem: string | undefined
     for (;;) {
+      let pauseMs = INTERVAL_MS
       try {
         const { events, nextCursor } = await readPage(host, key, after)
         if (problem !== undefined) progress(`${host} answers again.`)
@@ -67,16 +71,19 @@ export const listenCommand: StartCommand = {
           if (json && result !== undefined && !isAccepted(result))
             progress(`${event.data.eventId} was not accepted: ${result}`)
         }
+        // A cursor that stays is of a host that would send the same events for ever.
+        if (events.length > 0 && nextCursor !== after) pauseMs = MORE_MS
         after = nextCursor
-        if (events.length > 0) continue
-        if (isSkipping) progress(`Waiting for events of ${host}.`)
-        isSkipping = false
+        if (isSkipping && events.length === 0) {
+          progress(`Waiting for events of ${host}.`)
+          isSkipping = false
+        }
       } catch (error) {
         if (!isPassing(error)) throw error
         if (problem !== error.message) progress(`${error.message}. Trying again until it works.`)
         problem = error.message
       }
-      await sleep(INTERVAL_MS)
+      await sleep(pauseMs)
     }
   },
 }
@@ -112,10 +119,17 @@ function forwardTo(url: string, secret: string): Forward {
 }
 
 async function readPage(host: string, key: string, after: string | undefined): Promise<EventPage> {
-  const cursor = after === undefined ? '' : `&after=${after}`
+  const cursor = after === undefined ? '' : `&after=${encodeURIComponent(after)}`
   const headers = { 'x-partner-key': key }
   const { data } = await call(host, `/partner/v1/events?limit=${PAGE}${cursor}`, { method: 'GET', headers })
-  return data as unknown as EventPage
+  const events = rowsOf(host, data, 'events')
+    .slice(0, PAGE)
+    .map(row => ({
+      ...row,
+      ...textsOf(host, row, ['type', 'timestamp']),
+      data: { ...(row['data'] as object), ...textsOf(host, row['data'], ['eventId', 'id', 'userId']) },
+    }))
+  return { events, ...textsOf(host, data, ['nextCursor']) }
 }
 
 const isAccepted = (result: string): boolean => result.startsWith('2')

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { Fault } from '@gatewright/kernel'
+import { withDeadline } from '@gatewright/kernel/internal'
 import type { Port, ProviderOf } from './port.ts'
 import type { Reply } from './reply.ts'
 
@@ -35,9 +36,10 @@ export function checkedProvider<P extends Port>(
   const calls = present.map(([method, { validate }]) => {
     const call = async (...args: unknown[]): Promise<unknown> => {
       const signal = args.pop() as AbortSignal
+      // One signal serves all calls of a round, and Node.js warns of a leak from the eleventh listener on.
+      setMaxListeners(0, signal)
       try {
-        const limits = { name, limitMs, signal }
-        const reply = await inTime(limits, async within => methods[method](...args, within))
+        const reply = await withDeadline({ ms: limitMs, signal }, within => methods[method](...args, within))
         const problem = validate(reply)
         if (problem)
           throw new Fault(
@@ -57,46 +59,13 @@ export function checkedProvider<P extends Port>(
   return { name, ...(verify ? { verify } : {}), ...Object.fromEntries(calls) } as ProviderOf<P>
 }
 
-/** When a call of a provider ends: at the time limit, or when the caller's signal aborts. */
-interface CallLimits {
-  readonly name: string
-  readonly limitMs: number
-  readonly signal: AbortSignal
-}
-
-async function inTime<T>(
-  { name, limitMs, signal }: CallLimits,
-  call: (within: AbortSignal) => Promise<T>,
-): Promise<T> {
-  // Not `AbortSignal.any`: it holds its sources weakly, so on Node.js 20 a garbage collection can drop the timeout, and the
-  // call never ends.
-  const within = new AbortController()
-  let stop = (): void => {}
-  const ended = new Promise<never>((_, reject) => {
-    const message = `provider ${name} did not answer in time, or the call was canceled`
-    stop = () => {
-      reject(new Fault('ERR_PROVIDER_UNAVAILABLE', message))
-      within.abort()
-    }
-  })
-  const timer = setTimeout(stop, limitMs)
-  // One signal serves all calls of a round, and Node.js warns of a leak from the eleventh listener on.
-  setMaxListeners(0, signal)
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  try {
-    return await Promise.race([call(within.signal), ended])
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
-  }
-}
-
 /** Keeps only the name of an unknown error: messages of libraries can contain what they sent, which is personal data. */
 function providerFault(name: string, error: unknown): Fault {
   // The cause is left out: its message is logged too, and can contain personal data.
   if (error instanceof Fault && error.code.startsWith('ERR_PROVIDER_'))
     return new Fault(error.code, error.message, { retryAfterSeconds: error.retryAfterSeconds })
   const kind = error instanceof Error ? error.name : typeof error
-  return new Fault('ERR_PROVIDER_UNAVAILABLE', `provider ${name} failed: ${kind}`)
+  const isLate = kind === 'TimeoutError' || kind === 'AbortError'
+  const problem = isLate ? 'did not answer in time, or the call was canceled' : `failed: ${kind}`
+  return new Fault('ERR_PROVIDER_UNAVAILABLE', `provider ${name} ${problem}`)
 }

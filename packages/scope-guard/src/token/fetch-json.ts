@@ -1,3 +1,4 @@
+import { readText, withDeadline } from '@gatewright/kernel/internal'
 import { failureOf } from './key-url.ts'
 
 /** The largest document that is read, in bytes: key sets and metadata have a few KiB. */
@@ -8,11 +9,7 @@ export async function fetchJson(url: URL, timeoutMs: number): Promise<Readonly<R
   const fail = (cause: string): never => {
     throw new Error(`${url.href}: ${cause}`)
   }
-  const text = await fetchText(url, timeoutMs, fail).catch((error: unknown) =>
-    error instanceof Error && error.message.startsWith(url.href)
-      ? Promise.reject(error)
-      : fail(failureOf(error)),
-  )
+  const text = await fetchDocument(url, timeoutMs).catch((error: unknown) => fail(failureOf(error)))
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -24,24 +21,19 @@ export async function fetchJson(url: URL, timeoutMs: number): Promise<Readonly<R
   return value as Readonly<Record<string, unknown>>
 }
 
-async function fetchText(url: URL, timeoutMs: number, fail: (cause: string) => never): Promise<string> {
-  const response = await fetch(url, {
-    redirect: 'manual',
-    signal: AbortSignal.timeout(timeoutMs),
-    headers: { accept: 'application/json' },
-  })
-  if (response.status !== 200) {
-    await response.body?.cancel()
+/** Fetches a text of at most 1 MiB. Rejects for a status other than 200, for a redirect too, and when `timeoutMs` are over. */
+export function fetchDocument(
+  url: URL | string,
+  timeoutMs: number,
+  headers: Headers = new Headers({ accept: 'application/json' }),
+): Promise<string> {
+  return withDeadline({ ms: timeoutMs }, async signal => {
+    const response = await fetch(url, { redirect: 'manual', signal, headers })
     const { status } = response
-    fail(status >= 300 && status < 400 ? `redirects are not followed (HTTP ${status})` : `HTTP ${status}`)
-  }
-  const decoder = new TextDecoder()
-  let text = ''
-  let length = 0
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    length += chunk.byteLength
-    if (length > MAX_BYTES) fail(`the response is larger than ${MAX_BYTES} bytes`)
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text
+    if (status === 200) return readText(response, MAX_BYTES)
+    void response.body?.cancel().catch(() => {})
+    throw new Error(
+      status >= 300 && status < 400 ? `redirects are not followed (HTTP ${status})` : `HTTP ${status}`,
+    )
+  })
 }

@@ -1,7 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { importVerificationKey } from '#platform/signature'
-import { createRemoteJWKSet, type JWK } from 'jose'
+import { createRemoteJWKSet, customFetch, type JWK } from 'jose'
+import { fetchDocument } from './fetch-json.ts'
 import { assertKeyUrl, failureOf } from './key-url.ts'
 import { algorithmOf, assertKeySet, findKey, weaknessOf } from './key-rules.ts'
 import type { VerificationKey } from './signature.ts'
@@ -75,7 +76,9 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
   const remote = createRemoteJWKSet(url, {
     cacheMaxAge: maxAgeMs,
     cooldownDuration: cooldownMs,
-    timeoutDuration: timeoutMs,
+    // jose's own limit reads a body without an end, and a garbage collection on Node 20 can cut it off from the response.
+    [customFetch]: async (target, { headers }) =>
+      new Response(await fetchDocument(target, timeoutMs, headers)),
   })
   const reload = async (): Promise<void> => {
     try {

@@ -2,6 +2,8 @@ import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { Webhook } from 'standardwebhooks'
 import type { Test } from 'tap'
+import { setImmediate as turn } from 'node:timers/promises'
+import { hostileBehaviours, hostileServer } from '../../../harness/hostile-servers.ts'
 import { onBothDatabases } from '../../../harness/host-tables.ts'
 import { internals } from '../../../harness/internals.ts'
 import { prepareWebhooks, startReceiver, webhookParts, type Receiver } from '../../../harness/webhooks.ts'
@@ -157,6 +159,57 @@ delivers('an endpoint that does not respond delays no other, and gets 4 events a
   t.equal(new Set(idsOf(slow)).size, 13)
   t.equal(slow.received.length, 13)
 })
+
+delivers('an endpoint that switches protocols counts as failing, and its attempts end', async setup => {
+  const { t, db, parts, clock } = setup
+  const server = await hostileServer(hostileBehaviours['switches protocols']!)
+  t.teardown(() => server.close())
+  const { id } = await parts.addEndpoint(server.url)
+  for (const object of ['a', 'b', 'c', 'd', 'e']) await parts.record(object)
+  await parts.publish()
+  await parts.deliver()
+  t.match(await endpoints.find(db, id), { lastResult: '101', failingSince: clock.now() })
+  t.same([...new Set(parts.outcomes)], ['failed'])
+  await server.closedAll()
+})
+
+/** A user of another partner. */
+const OTHER_PARTNER = `insert into gw_users (id, account_id, partner_id, external_id, kyc_status, created_at)
+  values ('usr_other', 'acc_other', 'ptn_other', 'other', 'not_submitted', 0)`
+
+delivers(
+  'gives a partner no further places while its endpoints hang, and stops without them',
+  async setup => {
+    const { t, db, parts, clock, newReceiver } = setup
+    const [hanging, quick] = [await newReceiver(), await newReceiver()]
+    hanging.answer = () => {}
+    const added = await Promise.all(
+      Array.from({ length: MAX_ENDPOINTS }, () => parts.addEndpoint(hanging.url)),
+    )
+    await parts.record('a')
+    await parts.publish()
+    const stop = new AbortController()
+    const ended = parts.deliverUntil(stop.signal)
+    while (hanging.received.length < MAX_ENDPOINTS) await turn()
+    for (const { id } of added) await db.transaction(tx => endpoints.enable(tx, id, clock.now()))
+    const asked = new Promise<void>(resolve => {
+      quick.answer = (_, res) => {
+        res.writeHead(204).end()
+        resolve()
+      }
+    })
+    await rows(db, OTHER_PARTNER, [])
+    await parts.addEndpoint(quick.url, 'ptn_other')
+    await parts.record('b', 'acc_other')
+    await parts.publish()
+    await asked
+    t.equal(hanging.received.length, MAX_ENDPOINTS)
+    const stoppedAt = performance.now()
+    stop.abort()
+    await ended
+    t.ok(performance.now() - stoppedAt < 2000, 'a stop does not wait for the attempts')
+  },
+)
 
 delivers('follows no redirect', async ({ t, parts, newReceiver, db }) => {
   const [receiver, other] = [await newReceiver(), await newReceiver()]

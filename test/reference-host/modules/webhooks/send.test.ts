@@ -38,7 +38,20 @@ t.test('without an exception no local or private address is connected to', async
   t.teardown(() => receiver.close())
   const { port } = new URL(receiver.url)
   const send = webhookSender()
-  for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1'])
+  for (const host of [
+    '127.0.0.1',
+    'localhost',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::127.0.0.1]',
+    '[::7f00:1]',
+    '[0:0:0:0:0:0:127.0.0.1]',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '127.0.0.1.',
+  ])
     t.match(
       await send(attempt(`http://${host}:${port}/`), never),
       { ok: false, result: 'private_address' },
@@ -128,6 +141,12 @@ t.test('accepts https, and on a sandbox also http and local addresses', async t 
     'http://shop.example/',
     'https://10.0.0.1/',
     'https://[::1]/',
+    'https://[::127.0.0.1]/',
+    'https://[::7f00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[64:ff9b::10.0.0.1]/',
+    'https://2130706433/',
+    'https://0x7f.1/',
     'http://127.0.0.1:3000/',
   ]) {
     t.equal(validateEndpointUrl(url, 'sandbox'), undefined, url)

@@ -1,5 +1,5 @@
 import { type CommandArguments, type StartCommand } from '@gatewright/host/internal'
-import { call, sessionOf } from './host-client.ts'
+import { call, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
 import { loginCommand, logoutCommand } from './login-command.ts'
 import { readLogin } from './login-file.ts'
@@ -17,7 +17,7 @@ const listKeys: StartCommand = {
     const login = await readLogin(env)
     const headers = await sessionOf(login)
     const { data } = await call(login.host, '/user/v1/keys?limit=100', { method: 'GET', headers })
-    const keys = data['keys'] as readonly Row[]
+    const keys = rowsOf(login.host, data, 'keys')
     const stateOf = ({ revokedAt, expiresAt }: Row): string => {
       if (revokedAt !== null) return 'revoked'
       return typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'live'
@@ -64,10 +64,10 @@ const createKey: StartCommand = {
     const login = await readLogin(env)
     const headers = await sessionOf(login)
     const { data } = await call(login.host, '/user/v1/keys', { headers, body: newKeyOf(args) })
-    const { userKeyId, userApiKey } = data
+    const { userKeyId, userApiKey } = textsOf(login.host, data, ['userKeyId', 'userApiKey'])
     return {
       data,
-      lines: [`Key ${String(userKeyId)}: ${String(userApiKey)}`, 'The key is shown only now.'],
+      lines: [`Key ${userKeyId}: ${userApiKey}`, 'The key is shown only now.'],
     }
   },
 }

@@ -1,3 +1,4 @@
+import { readText, withDeadline } from '@gatewright/kernel/internal'
 import { CommandError, escapedLine, UsageError } from '@gatewright/host/internal'
 import type { Login } from './login-file.ts'
 
@@ -6,6 +7,8 @@ interface HostRequest {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
+  /** How long it may take, in ms. Default 30 000; other values are for tests. */
+  readonly timeoutMs?: number
 }
 
 /** Codes of errors after which the same request may succeed. */
@@ -23,6 +26,8 @@ interface HostResponse {
 }
 
 const TIMEOUT_MS = 30_000
+/** How much of a response is read, in bytes. A page of a list has less than 1 MB. */
+const MAX_BYTES = 10_000_000
 /** How long the session of one command lives, in seconds. */
 const SESSION_SECONDS = 60
 
@@ -43,35 +48,78 @@ export function hostArgument(text: string): string {
 export async function call(
   host: string,
   path: string,
-  { method = 'POST', body, headers = {} }: HostRequest,
+  { method = 'POST', body, headers = {}, timeoutMs = TIMEOUT_MS }: HostRequest,
 ): Promise<HostResponse> {
-  const response = await fetch(new URL(path, host), {
-    method,
-    headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+  const { status, ok, json } = await withDeadline({ ms: timeoutMs }, async signal => {
+    const response = await fetch(new URL(path, host), {
+      method,
+      headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      redirect: 'error',
+      signal,
+    })
+    return {
+      status: response.status,
+      ok: response.ok,
+      json: jsonObjectOf(await readText(response, MAX_BYTES)),
+    }
   }).catch((error: unknown) => {
     const { message, cause } = error as Error
     throw new CommandError(
-      `${host} does not answer: ${cause instanceof Error ? cause.message : message}`,
+      `${host} does not answer: ${escapedLine(cause instanceof Error ? cause.message : message)}`,
       'no_answer',
     )
   })
-  const json = (await response.json().catch(() => null)) as Readonly<Record<string, unknown>> | null
-  if (response.ok && json !== null)
-    return { status: response.status, data: (json['data'] ?? json) as HostResponse['data'] }
-  if (response.ok || response.status >= 500)
-    throw new CommandError(`${host} answers ${response.status}: ${messageOf(json)}`, 'no_answer')
-  throw new CommandError(messageOf(json), typeof json?.['error'] === 'string' ? json['error'] : 'failed')
+  const data = json && (json['data'] ?? json)
+  if (ok && isObject(data)) return { status, data }
+  if (ok || status >= 500)
+    throw new CommandError(`${host} answers ${status}: ${messageOf(json)}`, 'no_answer')
+  const code = json?.['error']
+  throw new CommandError(messageOf(json), typeof code === 'string' ? escapedLine(code) : 'failed')
 }
 
-function messageOf(json: Readonly<Record<string, unknown>> | null): string {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Parses the body of a response. Undefined for what is not a JSON object. */
+function jsonObjectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function messageOf(json: Readonly<Record<string, unknown>> | undefined): string {
   const message = json?.['message']
   // One line: a server must not write lines that look like those of this program.
   return typeof message === 'string'
     ? escapedLine(message)
     : 'the response cannot be read: is this the address of a host?'
+}
+
+/** Reads members of a response that must be texts. Throws a `CommandError` that names one that is not. */
+export function textsOf<Name extends string>(
+  host: string,
+  data: unknown,
+  names: readonly Name[],
+): Readonly<Record<Name, string>> {
+  const wrong = isObject(data) ? names.find(name => typeof data[name] !== 'string') : names[0]
+  if (wrong === undefined) return data as Readonly<Record<Name, string>>
+  throw new CommandError(`${host} answers without ${wrong}: is this the address of a host?`, 'failed')
+}
+
+/** Reads a list of a response. Throws a `CommandError` for anything else than a list of objects. */
+export function rowsOf(
+  host: string,
+  data: HostResponse['data'],
+  name: string,
+): readonly Readonly<Record<string, unknown>>[] {
+  const rows = data[name]
+  if (Array.isArray(rows) && rows.every(isObject)) return rows
+  throw new CommandError(`${host} answers without ${name}: is this the address of a host?`, 'failed')
 }
 
 /** Exchanges the key of a login for a session that lives a minute, and returns its header. */
@@ -80,5 +128,5 @@ export async function sessionOf({ host, key }: Login): Promise<Readonly<Record<s
     headers: { 'x-user-key': key },
     body: { ttlSeconds: SESSION_SECONDS },
   })
-  return { authorization: `Bearer ${String(data['sessionToken'])}` }
+  return { authorization: `Bearer ${textsOf(host, data, ['sessionToken']).sessionToken}` }
 }

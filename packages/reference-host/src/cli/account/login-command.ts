@@ -1,7 +1,13 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommandArguments, CommandError, money, type StartCommand } from '@gatewright/host/internal'
-import { call, hostArgument, sessionOf } from './host-client.ts'
+import {
+  type CommandArguments,
+  CommandError,
+  escapedLine,
+  money,
+  type StartCommand,
+} from '@gatewright/host/internal'
+import { call, hostArgument, sessionOf, textsOf } from './host-client.ts'
 import { findLogin, type Login, readLogin, removeLogin, writeLogin } from './login-file.ts'
 import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
 
@@ -17,6 +23,10 @@ const SCOPES = [
 ]
 /** The daily limit of a key without `--daily`, in US dollars. */
 const DEFAULT_DAILY = '50.00'
+/** The shortest and the longest pause between two polls, in ms, whatever the host says. */
+const POLL_MS = { least: 500, most: 30_000 }
+/** How long a person has to approve, in ms. Hosts end a request earlier. */
+const APPROVAL_MS = 1_800_000
 
 function requestOf({ positional: [host = ''], options }: CommandArguments) {
   return { host: hostArgument(host), policy: policyOf({ daily: DEFAULT_DAILY, ...options }) }
@@ -42,15 +52,17 @@ export const loginCommand: StartCommand = {
       )
     const label = `gatewright on ${hostname()}`.slice(0, 60)
     const started = await call(host, '/auth/cli/start', { body: { clientName: label } })
-    const { url, code, requestToken, pollIntervalMs } = started.data
-    progress(`Open ${String(url)}\nand type this code: ${String(code)}`)
-    const token = await approved(host, String(requestToken), Number(pollIntervalMs))
+    const { url, code, requestToken } = textsOf(host, started.data, ['url', 'code', 'requestToken'])
+    progress(`Open ${escapedLine(url)}\nand type this code: ${escapedLine(code)}`)
+    const token = await approved(host, requestToken, pollMs(started.data['pollIntervalMs']))
     const { data } = await call(host, '/identity/user-api-keys', {
       headers: { authorization: `Bearer ${token}` },
       body: { label, scopes: SCOPES, policy },
     })
-    const walletAddress = (data['walletAddress'] ?? null) as string | null
-    const login = { host, keyId: String(data['userKeyId']), key: String(data['userApiKey']), walletAddress }
+    const { userKeyId, userApiKey } = textsOf(host, data, ['userKeyId', 'userApiKey'])
+    const { walletAddress: wallet } = data
+    const walletAddress = typeof wallet === 'string' ? wallet : null
+    const login = { host, keyId: userKeyId, key: userApiKey, walletAddress }
     const file = writeLogin(env, login)
     const oldKey = revokesOld ? await revokeOld(old) : undefined
     const { keyId } = login
@@ -85,14 +97,21 @@ async function revokeKeyOf(login: Login): Promise<void> {
   await call(login.host, path, { method: 'DELETE', headers: await sessionOf(login) })
 }
 
+function pollMs(wanted: unknown): number {
+  const ms = typeof wanted === 'number' ? wanted : POLL_MS.least
+  return Math.min(Math.max(ms, POLL_MS.least), POLL_MS.most)
+}
+
 /** Polls until the person has approved the request. */
 async function approved(host: string, requestToken: string, intervalMs: number): Promise<string> {
-  for (;;) {
+  const endAt = performance.now() + APPROVAL_MS
+  while (performance.now() < endAt) {
     await sleep(intervalMs)
     const { data } = await call(host, '/auth/cli/poll', { body: { requestToken } })
-    if (data['status'] === 'completed') return String(data['token'])
+    if (data['status'] === 'completed') return textsOf(host, data, ['token']).token
     if (data['status'] !== 'pending') throw new CommandError('The host answers no sign-in.')
   }
+  throw new CommandError('Nobody has approved the sign-in for 30 minutes. Run gatewright login again.')
 }
 
 /** Revokes the key of the login, and forgets it. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, type CommandOutput, escapedLine, type StartCommand } from '@gatewright/host/internal'
-import { call, isPassing, sessionOf } from './host-client.ts'
+import { call, isPassing, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
 
 const INTERVAL_MS = 2000
@@ -8,6 +8,10 @@ const INTERVAL_MS = 2000
 const SESSION_MS = 45_000
 /** How many requests are shown at first, and read with one call. */
 const PAGE = 50
+/** The pause between two pages, in ms. */
+const PAGE_MS = 100
+/** The most pages that are read in one round: 5,000 requests. What is older is not printed. */
+const MAX_PAGES = 100
 
 interface KeptRequest {
   readonly id: string
@@ -81,8 +85,7 @@ async function newSession(login: Login): Promise<Session> {
 }
 
 /**
- * Reads the latest requests, newest first: one page, and those before it until a page has a request of `seen`. So nothing is
- * skipped, however many came since then.
+ * Reads the latest requests, newest first: one page, and those before it until a page has a request of `seen`, at most `MAX_PAGES`.
  */
 async function readLatest(
   login: Login,
@@ -90,21 +93,33 @@ async function readLatest(
   seen: ReadonlySet<string> | undefined,
 ): Promise<readonly KeptRequest[]> {
   const latest: KeptRequest[] = []
-  for (let cursor: string | null | undefined; cursor !== null; ) {
+  let cursor: string | undefined
+  for (let pages = 1; ; pages += 1) {
     const page = await readPage(login, headers, cursor)
     latest.push(...page.requests)
-    if (seen === undefined || page.requests.some(({ id }) => seen.has(id))) break
+    const isLast = page.nextCursor === null || pages === MAX_PAGES
+    if (isLast || seen === undefined || page.requests.some(({ id }) => seen.has(id))) return latest
     cursor = page.nextCursor
+    await sleep(PAGE_MS)
   }
-  return latest
 }
 
 async function readPage(login: Login, headers: Headers, cursor?: string): Promise<KeptPage> {
   const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
   const path = `/user/v1/requests?limit=${PAGE}${after}`
   const { data } = await call(login.host, path, { method: 'GET', headers })
-  return data as unknown as KeptPage
+  const { nextCursor } = data
+  const requests = rowsOf(login.host, data, 'requests').map(row => ({
+    ...textsOf(login.host, row, ['id', 'createdAt']),
+    operation: textOrNull(row['operation']),
+    status: Number(row['status']),
+    error: textOrNull(row['error']),
+    message: textOrNull(row['message']),
+  }))
+  return { requests, nextCursor: textOrNull(nextCursor) }
 }
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 function lineOf({ createdAt, operation, status, error, message, id }: KeptRequest): string {
   const why = error === null ? '' : `  ${error}  ${message ?? ''}`

@@ -148,14 +148,19 @@ export const endpoints = {
     for (const { id } of await endpointTable.select(db, text, [now, ...recipients]))
       await rows(db, WAKE, [id, now])
   },
-  /** Leases up to `limit` endpoints that are due: no other host sends to them meanwhile. */
-  async lease(db: SqlClient, limit: number, now: EpochMs): Promise<Endpoint[]> {
+  /** Leases up to `limit` endpoints that are due, none of the recipients `except`: no other host sends to them meanwhile. */
+  async lease(
+    db: SqlClient,
+    { limit, except }: { readonly limit: number; readonly except: readonly string[] },
+    now: EpochMs,
+  ): Promise<Endpoint[]> {
+    const others = except.map((_, index) => ` and recipient_id <> $${index + 4}`).join('')
     const text = `with due as materialized (select id from gw_webhook_endpoints
-        where disabled_for is null and due_at <= $1 and not_before <= $1
+        where disabled_for is null and due_at <= $1 and not_before <= $1${others}
         order by due_at limit $2${rowLock(db, 'for update skip locked')})
       update gw_webhook_endpoints set leases = leases + 1, not_before = $3, due_at = $3
       where id in (select id from due) returning ${endpointTable.columns}`
-    return (await rows(db, text, [now, limit, now + LEASE_MS])).map(endpointTable.read)
+    return (await rows(db, text, [now, limit, now + LEASE_MS, ...except])).map(endpointTable.read)
   },
   /** Stores what came of attempts, and extends the lease. False: another host has leased the endpoint, or an operator changed it. */
   async note(tx: SqlQueries, { id, leases }: Endpoint, note: EndpointNote, now: EpochMs): Promise<boolean> {

@@ -2,6 +2,7 @@ import { lookup as resolveName, type LookupAddress, type LookupOptions } from 'n
 import http, { type IncomingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { withDeadline } from '@gatewright/kernel/internal'
 import { isPublicAddress } from '@gatewright/kernel/internal/address'
 
 /** One attempt to send an event. */
@@ -20,7 +21,7 @@ export interface AttemptResult {
   readonly retryAfterMs?: number
 }
 
-/** Sends an event. Never rejects. */
+/** Sends an event. Never rejects, and settles when its time limit is over or the signal aborts, whatever the receiver does. */
 export type Send = (attempt: Attempt, signal: AbortSignal) => Promise<AttemptResult>
 
 /** How an attempt resolves a name, as `lookup` of `node:dns` does. */
@@ -65,50 +66,58 @@ export function webhookSender({
     const address = target.hostname.replace(/^\[|\]$/g, '')
     // No name is resolved for an address.
     if (isIP(address) !== 0 && !isAllowed(address)) return { ok: false, result: REFUSED }
-    // Not `AbortSignal.any`: on Node 20 each signal that it makes stays in memory as long as `signal`.
-    const ending = new AbortController()
-    const stop = (): void => ending.abort()
-    const timer = setTimeout(() => ending.abort(new DOMException('', 'TimeoutError')), timeoutMs)
-    signal.addEventListener('abort', stop)
     const options: RequestOptions = {
       method: 'POST',
       agent: agents[target.protocol as keyof typeof agents],
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-      signal: ending.signal,
       lookup,
     }
-    const { request } = target.protocol === 'https:' ? https : http
+    let response: IncomingMessage | undefined
+    const noteResponse = (received: IncomingMessage): void => void (response = received)
     try {
-      return resultOf(await exchange(request, target, options, body))
+      await withDeadline({ ms: timeoutMs, signal }, ending =>
+        exchange(target, { ...options, signal: ending }, body, noteResponse),
+      )
     } catch (error) {
-      return { ok: false, result: reasonOf(error) }
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
+      // The status counts, also where the body does not come to an end.
+      if (!response) return { ok: false, result: reasonOf(error) }
     }
+    return response ? resultOf(response) : { ok: false, result: 'failed' }
   }
 }
 
-/** Sends a request, and resolves to its response when its body was read. */
+/** Sends a request and reads its response, which `onHead` gets before its body. Resolves when the body was read. */
 function exchange(
-  request: typeof http.request,
   target: URL,
   options: RequestOptions,
   body: string,
-): Promise<IncomingMessage> {
+  onHead: (response: IncomingMessage) => void,
+): Promise<void> {
+  const { request } = target.protocol === 'https:' ? https : http
   return new Promise((resolve, reject) => {
-    const sent = request(target, options, response => {
-      // The status counts, also where the body does not come to an end.
-      sent.removeAllListeners('error').on('error', () => {})
-      response.on('error', () => {})
-      response.once('close', () => resolve(response))
+    const sent = request(target, options)
+    sent.on('response', response => {
+      onHead(response)
+      response.on('error', reject)
+      // It switches protocols without naming one. Nothing that follows is HTTP, so the connection is not used again.
+      if (response.statusCode === 101) {
+        sent.destroy()
+        return
+      }
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
         if (bytes > MAX_RESPONSE_BYTES) response.destroy()
       })
     })
+    // A receiver may switch protocols unasked: Node then gives the socket away, and emits neither `response` nor `error`.
+    sent.on('upgrade', (response, socket) => {
+      onHead(response)
+      socket.destroy()
+    })
     sent.on('error', reject)
+    // Emitted last, whatever ends the connection, and also where nothing else is emitted.
+    sent.on('close', resolve)
     sent.end(body)
   })
 }
