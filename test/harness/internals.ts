@@ -62,6 +62,7 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/reference-host/dist/modules/deposits/deposit.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/records.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/job.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/report-event.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/records.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/job.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/withdrawal.js') &
@@ -171,6 +172,7 @@ const FILES = [
   'reference-host/dist/modules/deposits/deposit',
   'reference-host/dist/modules/deposits/records',
   'reference-host/dist/modules/deposits/job',
+  'reference-host/dist/modules/deposits/report-event',
   'reference-host/dist/modules/withdrawals/records',
   'reference-host/dist/modules/withdrawals/job',
   'reference-host/dist/modules/withdrawals/withdrawal',

@@ -13,7 +13,7 @@ const count = async (table: string): Promise<number> =>
 
 t.test('no round deletes anything while a loss of history is not accepted', async t => {
   const lost = `insert into gw_lost_history (host_id, found_at, acknowledged_at) values ('host_1', 1, 1)`
-  const message = `insert into gw_provider_messages (provider, message_id, received_at) values ('provider', 'lost', 0)`
+  const message = `insert into gw_provider_messages (provider, message_id, digest, received_at) values ('provider', 'lost', '', 0)`
   for (const text of [lost, message]) await rows(db, text)
   await host.chore('collect garbage')
   t.equal(await count('gw_provider_messages'), 1)
@@ -28,8 +28,8 @@ t.test('one round deletes all rows that are due, however many came since the las
   const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2500)`
   const requests = `insert into gw_cli_requests (request_id, token_digest, code, status, client_address, started_at, expires_at)
     ${numbers} select 'request' || n, 'token' || n, 'code', 'started', 'address', 0, 1 from numbers`
-  const messages = `insert into gw_provider_messages (provider, message_id, received_at)
-    ${numbers} select 'provider', 'message' || n, 0 from numbers`
+  const messages = `insert into gw_provider_messages (provider, message_id, digest, received_at)
+    ${numbers} select 'provider', 'message' || n, '', 0 from numbers`
   const audit = `insert into gw_audit (route, id, account, at, expires_at, entry)
     ${numbers} select 'en', 'entry' || n, 'account', 0, 1, '{}' from numbers`
   for (const text of [requests, messages, audit]) await rows(db, text)

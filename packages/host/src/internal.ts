@@ -96,7 +96,16 @@ export type { PageResponse, Pages } from './http/app.ts'
 export type { HostDenial } from './http/codes.ts'
 export type { EntryLimits } from './http/limits.ts'
 export type { Example, OperationRules, PlainOperation, WriteContext } from './http/operation.ts'
-export type { EventOutcome, EventType } from './http/provider-events.ts'
+export { applyKept } from './http/apply-event.ts'
+export { closed } from './schemas/closed.ts'
+export {
+  digestOf,
+  moneyIdOf,
+  type AppliedEvent,
+  type EventOutcome,
+  type EventType,
+} from './http/provider-event-types.ts'
+export { keptEvents, type KeptEvent } from './records/kept-events.ts'
 export type { MessageVerifier, SignedMessage } from './http/provider-messages.ts'
 export type { Requirements } from './http/requirements.ts'
 export type { WebSession, WebTokens } from './http/web-session.ts'

@@ -105,7 +105,12 @@ t.test('two modules cannot have one job or one event of providers', async t => {
   await t.rejects(startsWith(t, [job, job]), { message: 'two modules have the job thing.send' })
   const event = {
     providerEvents: () => ({
-      'thing.report': { validate: () => undefined, apply: async () => 'applied' as const },
+      'thing.report': {
+        data: Type.Object({}),
+        ofUnknownObject: 'sent_again' as const,
+        keeps: (data: object) => ({ amountCents: null, cardId: null, data }),
+        apply: async () => 'applied' as const,
+      },
     }),
   }
   await t.rejects(startsWith(t, [event, event]), {

@@ -5,9 +5,14 @@ import t from 'tap'
 import * as Type from 'typebox/type'
 import { internals } from '../../harness/internals.ts'
 
-const applied: EventType = { validate: () => undefined, apply: async () => 'applied' }
+const applied: EventType = {
+  data: Type.Object({}),
+  ofUnknownObject: 'sent_again',
+  keeps: data => ({ amountCents: null, cardId: null, data }),
+  apply: async () => 'applied',
+}
 const decided = (decision: Type.TSchema): EventType => ({
-  validate: () => undefined,
+  data: Type.Object({}),
   decision,
   decide: async () => ({ outcome: 'applied', decision: {} }),
 })
@@ -18,6 +23,7 @@ function dataOf(...types: readonly EventType[]): Readonly<Record<string, unknown
     clock: manualClock(0),
     eventTypes: Object.fromEntries(types.map((type, index) => [`some.type_${index}`, type])),
     countEvent: () => {},
+    report: () => {},
   })
   return (response as unknown as { properties: { data: { properties: Record<string, unknown> } } }).properties
     .data.properties
@@ -25,7 +31,7 @@ function dataOf(...types: readonly EventType[]): Readonly<Record<string, unknown
 
 t.test('describes the decisions of those event types that ask for one', async t => {
   const [card, loan] = [Type.Object({ approved: Type.Boolean() }), Type.Object({ limit: Type.Number() })]
-  t.same(Object.keys(dataOf(applied)), ['applied'], 'no type asks for one')
+  t.same(Object.keys(dataOf(applied)), ['applied', 'outcome'], 'no type asks for one')
   t.match(dataOf(applied, decided(card), decided(card)), { decision: card })
   t.match(dataOf(decided(card), decided(loan)), { decision: { anyOf: [card, loan] } })
 })

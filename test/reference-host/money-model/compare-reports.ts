@@ -19,10 +19,12 @@ import {
   booksOf,
   clear,
   credit,
+  isEarly,
   newReportModel,
   refund,
   report,
   reverse,
+  type ModelAuthorization,
   type Books,
   type ReportModel,
 } from './report-model.ts'
@@ -47,6 +49,10 @@ interface Step {
   readonly pick: number
   readonly cents: number
   readonly copies: number
+  /** Whether a clearing is the last one, and a reversal gives back everything. */
+  readonly isWhole: boolean
+  /** How the money of an event is named: by its message, or by one of three ids, which another event may have had. */
+  readonly moneyId: string | null
   readonly status: 'completed' | 'failed'
   readonly paidCents: number | null
   readonly payments: readonly (readonly [id: number, cents: number])[]
@@ -75,6 +81,8 @@ const step: fc.Arbitrary<Step> = fc.record({
   pick: fc.nat(1000),
   cents: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.constantFrom(1, 200, 100_000)),
   copies: fc.constantFrom(1, 1, 2),
+  isWhole: fc.boolean(),
+  moneyId: fc.constantFrom(null, null, 'a', 'b', 'c'),
   status: fc.constantFrom('completed', 'failed'),
   paidCents: fc.option(fc.oneof(fc.constantFrom(0, 50, 150, 100_000), fc.nat(500)), { freq: 2 }),
   payments: fc.array(fc.tuple(fc.nat(4), fc.constantFrom(1, 100, 250)), { maxLength: 3 }),
@@ -97,12 +105,39 @@ function okay(what: string, { status, body }: HttpResponse): HttpResponse['body'
   return body
 }
 
+/** Reports a movement of money. An id that was taken before moves nothing, whatever the terms are; an early refund is not taken. */
+async function move(
+  run: Run,
+  { pick, copies, moneyId }: Step,
+  event: { readonly type: string; readonly idMember: string; readonly terms: object },
+  book: (known: ModelAuthorization) => void,
+): Promise<void> {
+  const known = of(run.model.authorizations, pick)
+  if (!known) return
+  const { type, idMember, terms } = event
+  const named = moneyId === null ? {} : { [idMember]: moneyId }
+  const isTaken = moneyId !== null && known.taken.has(`${type} ${moneyId}`)
+  const early = !isTaken && type === 'refunded' && isEarly(known)
+  const data = { id: known.id, ...named, ...terms }
+  await deliver(run, `authorization.${type}`, data, copies, early ? 404 : 200)
+  if (isTaken || early) return
+  if (moneyId !== null) known.taken.add(`${type} ${moneyId}`)
+  book(known)
+}
+
 /** Delivers one message as often as `copies` says: a repeat has the same id. */
-async function deliver(run: Run, type: string, data: object, copies: number): Promise<HttpResponse['body']> {
+async function deliver(
+  run: Run,
+  type: string,
+  data: object,
+  copies: number,
+  status = 200,
+): Promise<HttpResponse['body']> {
   const message = { id: randomUUID(), now: run.now() }
   const [first] = await Promise.all(
     Array.from({ length: copies }, () => networkEvent(run.host.send, { type, data }, message)),
   )
+  if (first?.status === status && status !== 200) return first.body
   return okay(type, first as HttpResponse)
 }
 
@@ -123,8 +158,15 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     mustBe('approved', (body.data['decision'] as { approved: boolean }).approved, fits)
     if (!fits) return
     model.availableCents -= cents
-    const amounts = { heldCents: cents, holds: 1, clearedCents: 0, refundedCents: 0, excessCents: 0 }
-    model.authorizations.push({ kind: 'authorization', id: data.id, state: 'authorized', ...amounts })
+    const nothing = { reversedCents: 0, clearedCents: 0, refundedCents: 0, excessCents: 0 }
+    const amounts = { totalCents: cents, heldCents: cents, holds: 1, ...nothing }
+    model.authorizations.push({
+      kind: 'authorization',
+      id: data.id,
+      state: 'authorized',
+      taken: new Set(),
+      ...amounts,
+    })
   },
   async increment(run, { pick, cents }) {
     const known = of(run.model.authorizations, pick)
@@ -135,26 +177,31 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     mustBe('approved', (body.data['decision'] as { approved: boolean }).approved, fits)
     if (!fits) return
     run.model.availableCents -= cents
+    known.totalCents += cents
     known.heldCents += cents
     known.holds += 1
   },
-  async clear(run, { pick, cents, copies }) {
-    const known = of(run.model.authorizations, pick)
-    if (!known) return
-    await deliver(run, 'authorization.cleared', { id: known.id, amountCents: cents }, copies)
-    clear(run.model, known, cents)
+  async clear(run, step) {
+    const { cents, isWhole: final } = step
+    await move(
+      run,
+      step,
+      { type: 'cleared', idMember: 'clearingId', terms: { amountCents: cents, final } },
+      known => clear(run.model, known, cents, final),
+    )
   },
-  async reverse(run, { pick, copies }) {
-    const known = of(run.model.authorizations, pick)
-    if (!known) return
-    await deliver(run, 'authorization.reversed', { id: known.id }, copies)
-    reverse(run.model, known)
+  async reverse(run, step) {
+    const cents = step.isWhole ? null : step.cents
+    const terms = cents === null ? {} : { amountCents: cents }
+    await move(run, step, { type: 'reversed', idMember: 'reversalId', terms }, known =>
+      reverse(run.model, known, cents),
+    )
   },
-  async refund(run, { pick, cents, copies }) {
-    const known = of(run.model.authorizations, pick)
-    if (!known) return
-    await deliver(run, 'authorization.refunded', { id: known.id, amountCents: cents }, copies)
-    refund(run.model, known, cents)
+  async refund(run, step) {
+    const { cents } = step
+    await move(run, step, { type: 'refunded', idMember: 'refundId', terms: { amountCents: cents } }, known =>
+      refund(run.model, known, cents),
+    )
   },
   async deposit({ user, model }) {
     if (model.deposits.length >= MAX_OPEN) return

@@ -6,7 +6,13 @@ export interface ModelAuthorization {
   readonly kind: 'authorization'
   readonly id: string
   state: 'authorized' | 'cleared' | 'reversed'
+  /** What was asked for, with the increments that were approved. */
+  totalCents: number
   heldCents: number
+  /** The ids of movements that were taken. */
+  readonly taken: Set<string>
+  /** What reversals have named, or moved if they named nothing. */
+  reversedCents: number
   /** What the caps hold: the first amount and each increment. */
   holds: number
   clearedCents: number
@@ -46,29 +52,44 @@ export const newReportModel = (): ReportModel => ({
   credited: new Map(),
 })
 
-/** A clearing pays the merchant up to the hold, once; the rest comes back, and more than the hold is excess. */
-export function clear(model: ReportModel, one: ModelAuthorization, cents: number): void {
-  if (one.state !== 'authorized') {
-    one.excessCents += cents
-    return
-  }
+/** A clearing pays the merchant up to the hold, and more than the hold is excess. After the last one the rest comes back. */
+export function clear(model: ReportModel, one: ModelAuthorization, cents: number, final: boolean): void {
+  const paid = Math.min(cents, one.heldCents)
+  one.clearedCents += paid
+  one.heldCents -= paid
+  one.excessCents += cents - paid
+  if (!final || one.state !== 'authorized') return
   one.state = 'cleared'
-  one.clearedCents = Math.min(cents, one.heldCents)
-  one.excessCents += cents - one.clearedCents
-  model.availableCents += one.heldCents - one.clearedCents
-  one.heldCents = 0
+  giveBack(model, one, one.heldCents)
 }
 
-/** A reversal gives back the hold; without a hold it does nothing. */
-export function reverse(model: ReportModel, one: ModelAuthorization): void {
-  if (one.state !== 'authorized') return
-  one.state = 'reversed'
-  model.availableCents += one.heldCents
-  one.heldCents = 0
+/**
+ * A reversal gives back a part of the hold, or all of it, which ends the payment. What it names beyond the hold is excess, if the merchant
+ * has collected it and nothing was given back for it.
+ */
+export function reverse(model: ReportModel, one: ModelAuthorization, cents: number | null): void {
+  const back = Math.min(cents ?? one.heldCents, one.heldCents)
+  const beyond = (cents ?? back) - back
+  const unclaimed = one.totalCents - one.heldCents - one.clearedCents - one.reversedCents
+  one.excessCents += Math.min(Math.max(0, beyond - Math.max(0, unclaimed)), one.clearedCents)
+  one.reversedCents += cents ?? back
+  giveBack(model, one, back)
+  if (one.state === 'authorized' && one.heldCents === 0)
+    one.state = one.clearedCents === 0 ? 'reversed' : 'cleared'
 }
+
+function giveBack(model: ReportModel, one: ModelAuthorization, cents: number): void {
+  model.availableCents += cents
+  one.heldCents -= cents
+}
+
+/** Whether a refund comes before anything has cleared that still can: then it is sent again later. */
+export const isEarly = (one: ModelAuthorization): boolean =>
+  one.state === 'authorized' && one.clearedCents === 0
 
 /** A refund gives back up to what cleared; the rest is excess. */
 export function refund(model: ReportModel, one: ModelAuthorization, cents: number): void {
+  if (isEarly(one)) return
   const back = Math.min(cents, one.clearedCents - one.refundedCents)
   one.refundedCents += back
   one.excessCents += cents - back
@@ -125,6 +146,9 @@ export function booksOf(model: ReportModel): Books {
   const completed = withdrawals.filter(({ state }) => state === 'completed')
   const left = sum([...open, ...completed].map(({ amountCents }) => amountCents))
   const heldByCards = sum(authorizations.map(({ heldCents }) => heldCents))
+  // The caps keep the whole amount until the authorization ends.
+  const countedOf = ({ state, totalCents, clearedCents }: ModelAuthorization): number =>
+    state === 'authorized' ? totalCents : clearedCents
   const clearedCents = sum(authorizations.map(each => each.clearedCents))
   return {
     available: model.availableCents,
@@ -134,7 +158,7 @@ export function booksOf(model: ReportModel): Books {
     fees: completed.length * FEE_CENTS,
     deposited: sum(model.credited.values()),
     // A refund gives no cap back; a withdrawal counts under two caps.
-    counted: heldByCards + clearedCents + 2 * left,
+    counted: sum(authorizations.map(countedOf)) + 2 * left,
     holds:
       open.length +
       sum(authorizations.filter(({ state }) => state === 'authorized').map(({ holds }) => holds)),

@@ -1,11 +1,13 @@
 import type { Operation } from '../http/operation.ts'
 import { assertOperationTable } from '../http/operation-table.ts'
-import { collectMessages, providerEvents } from '../http/provider-events.ts'
+import { collectMessages } from '../http/apply-event.ts'
+import { providerEvents } from '../http/provider-events.ts'
 import { systemOperations } from '../http/system-operations.ts'
 import { cacheDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { sdkDocument } from '../openapi/sdk-document.ts'
 import { events } from '../records/events.ts'
+import { keptEvents } from '../records/kept-events.ts'
 import { requests } from '../records/requests.ts'
 import { collectHeartbeats } from '../storage/heartbeat.ts'
 import { modulesOf, NO_REQUIREMENTS, type HostServices } from './host-services.ts'
@@ -21,6 +23,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
     eventTypes,
     metrics,
     issuer,
+    report,
     readiness,
     draining,
     config,
@@ -35,6 +38,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
       clock,
       eventTypes,
       countEvent: (type, outcome) => metrics.providerEvent(type, outcome),
+      report,
     }),
     ...systemOperations({
       clock,
@@ -80,6 +84,7 @@ export function collectorsOf(services: HostServices): readonly Collector[] {
     limit => aliasUsage.collect(limit, clock.now() - ALIAS_USAGE_MS),
     limit => collectHeartbeats(sql, limit, clock.now()),
     limit => collectMessages(sql, limit, clock.now()),
+    limit => keptEvents.collect(sql, limit, clock.now()),
     limit => requests.collect(sql, limit, clock.now() - config.requestLog.days * DAY_MS),
     limit => events.collect(sql, limit, clock.now() - config.eventDays * DAY_MS),
     ...modulesOf(services).flatMap(({ collectors }) => collectors?.(services) ?? []),

@@ -24,7 +24,7 @@ import { originOf } from '../config/origin.ts'
 import { deny } from '../http/codes.ts'
 import { isKeyCurrent, isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
-import type { EventType } from '../http/provider-events.ts'
+import type { EventType } from '../http/provider-event-types.ts'
 import {
   providerMessages,
   type MessageVerifier,

@@ -1,7 +1,7 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Command } from '../cli/command.ts'
 import type { Operation } from '../http/operation.ts'
-import type { EventType } from '../http/provider-events.ts'
+import type { EventType } from '../http/provider-event-types.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import type { Restore } from '../storage/restores.ts'
 import type { Chore } from './chores.ts'

@@ -79,15 +79,43 @@ create index {prefix}requests_id on {prefix}requests (id);
 
 create index {prefix}requests_at on {prefix}requests (at);
 
--- Messages of providers that were accepted: a message is known by its provider's id before its content is read.
+-- Messages of providers that were accepted, with the digest of their event: the same id with another event is a conflict.
 create table {prefix}provider_messages (
   provider {id} not null,
   message_id {id} not null,
+  digest text not null,
   received_at bigint not null,
   primary key (provider, message_id)
 ) {lookup by message_id};
 
 create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
+
+-- Events of providers that could not be applied: they name an object that is unknown here or cannot take them yet, or repeat an id with
+-- another content. From attention_at on they wait for the operator.
+create table {prefix}kept_events (
+  id {id} primary key,
+  provider {id} not null,
+  type text not null,
+  -- The provider's id of the object.
+  object_id {id} not null,
+  message_id {id} not null,
+  digest text not null,
+  reason text not null check (reason in ('unknown_object', 'too_early', 'conflict')),
+  amount_cents bigint,
+  card_id text,
+  -- JSON: the data of the event.
+  data text not null,
+  received_at bigint not null,
+  attention_at bigint not null,
+  handled_at bigint,
+  reference text
+) {lookup};
+
+create index {prefix}kept_events_object on {prefix}kept_events (provider, object_id) where handled_at is null;
+
+create index {prefix}kept_events_open on {prefix}kept_events (attention_at) where handled_at is null;
+
+create index {prefix}kept_events_handled on {prefix}kept_events (handled_at) where handled_at is not null;
 
 -- One row for each process, which it writes every few seconds to see whether the database takes writes and keeps them.
 create table {prefix}heartbeats (

@@ -18,6 +18,7 @@ const ATTENTION: Readonly<Record<string, readonly [noun: string, command: string
   authorization: ['card authorization', 'gatewright authorizations list'],
   deposit: ['deposit', 'gatewright deposits list'],
   withdrawal: ['withdrawal', 'gatewright withdrawals list --attention'],
+  provider_event: ['event of a provider', 'gatewright provider-events list'],
 }
 
 /** How many things wait for the operator. */

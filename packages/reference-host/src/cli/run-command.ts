@@ -56,7 +56,7 @@ export async function runCommand(argv: readonly string[], given: HostCommandOpti
         'signing-keys',
         'data-keys',
       ],
-      Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations'],
+      Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations', 'provider-events'],
       Events: ['events', 'webhooks', 'listen'],
       'Your account, at any host': ['login', 'logout', 'my-keys', 'pay', 'requests tail'],
       'This machine': ['explain-token', 'completion'],

@@ -13,7 +13,8 @@ import { cardOperations } from '../modules/cards/operations.ts'
 import { contractOperations } from '../modules/contracts/operations.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
-import { depositReportEvent, FIND_JOB, findJob } from '../modules/deposits/job.ts'
+import { FIND_JOB, findJob } from '../modules/deposits/job.ts'
+import { depositReportEvent } from '../modules/deposits/report-event.ts'
 import { depositOperations } from '../modules/deposits/operations.ts'
 import { depositsRestored } from '../modules/deposits/restored.ts'
 import { transferDeposit } from '../modules/deposits/transfer.ts'
@@ -125,7 +126,7 @@ export const modules: readonly Module<Services>[] = [
     operations: depositOperations,
     jobs: providerJobs({ provider: 'deposits', job: FIND_JOB, event: 'deposit.report' }, findJob),
     restored: depositsRestored,
-    providerEvents: ({ deposits }) => ({ 'deposit.report': depositReportEvent(deposits) }),
+    providerEvents: ({ deposits }) => ({ 'deposit.report': depositReportEvent(deposits.report) }),
     commands: () => import('../modules/deposits/commands.ts'),
   },
   {
@@ -155,5 +156,5 @@ export const modules: readonly Module<Services>[] = [
   { operations: agreementOperations },
   { operations: onboardingOperations },
   { commands: () => import('../operator/commands.ts') },
-  { chores: attentionChores },
+  { chores: attentionChores, commands: () => import('../modules/attention/kept-events-commands.ts') },
 ]

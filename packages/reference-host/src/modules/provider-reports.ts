@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { EventOutcome, EventType, JobHandler, Metrics } from '@gatewright/host/internal'
+import type { AppliedEvent, EventOutcome, JobHandler, Metrics } from '@gatewright/host/internal'
 import type { Providers } from '../providers/ports.ts'
-import { withId, type Reply, type ReplyType } from '../providers/reply.ts'
+import { withId, type ObjectReply } from '../providers/reply.ts'
 
 /** What a job that calls a provider works with, beside its services. */
 export interface ProviderCalls<P> {
@@ -37,19 +37,31 @@ export function providerJobs<K extends keyof Providers, S>(
   }
 }
 
-/** An event that carries a report with the `id` of its object. `apply` gets the name of the provider, which is to report only its own. */
-export function reportEvent<T>(
-  report: Reply<T>,
-  apply: (
+/** How the report of a provider is applied, and what of it is kept if its object is unknown. */
+interface AppliedReport<T> {
+  /** Gets the name of the provider, which is to report only its own objects. */
+  apply(
     tx: SqlQueries,
     provider: string,
     report: T & { readonly id: string },
     now: EpochMs,
-  ) => Promise<EventOutcome>,
-): EventType {
-  const event = withId(report)
+  ): Promise<EventOutcome>
+  /** US cents that the report names; null if it names none. */
+  amountOf(report: T): number | null
+  /** The members that are kept: no personal data. Default: all. */
+  kept?(report: T & { readonly id: string }): object
+}
+
+/** An event that carries a report with the `id` of its object. */
+export function reportEvent<T>(
+  report: ObjectReply<T>,
+  { apply, amountOf, kept = given => given }: AppliedReport<T & object>,
+): AppliedEvent {
+  type Data = T & { readonly id: string }
   return {
-    validate: event.validate,
-    apply: (tx, provider, data: ReplyType<typeof event>, now) => apply(tx, provider, data, now),
+    data: withId(report).schema,
+    ofUnknownObject: 'sent_again',
+    apply: (tx, provider, data: Data, now) => apply(tx, provider, data, now),
+    keeps: (data: Data) => ({ amountCents: amountOf(data), cardId: null, data: kept(data) }),
   }
 }

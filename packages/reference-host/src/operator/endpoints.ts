@@ -71,7 +71,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       const { rows, more } = firstRows(await listJobs(jobs, MOST + 1))
       return { kinds, jobs: rows, more }
     }),
-    get('attention', async () => ({ attention: await countAttention(services.sql) })),
+    get('attention', async () => ({ attention: await countAttention(services.sql, clock.now()) })),
     get('webhooks', async () => {
       const { rows, more } = firstRows(await retries.list(services.sql, MOST + 1))
       const all = (await endpoints.list(services.sql)).map(describeEndpoint)

@@ -5,7 +5,7 @@ export const heldMoney: readonly HeldMoney[] = [
   {
     purpose: 'cards',
     name: 'open card authorizations',
-    rows: "select account_id, amount_cents from gw_authorizations where status = 'authorized'",
+    rows: 'select account_id, held_cents as amount_cents from gw_authorizations where held_cents > 0',
   },
   {
     purpose: 'withdrawals',

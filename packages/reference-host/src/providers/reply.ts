@@ -10,14 +10,21 @@ export interface Reply<T> {
   readonly type?: T
 }
 
+/** A reply whose members are known, so that an event can carry it. */
+export interface ObjectReply<T> extends Reply<T> {
+  readonly schema: Type.TObject
+}
+
 /** The type of a reply: `ReplyType<typeof kycReport>`. */
 export type ReplyType<R> = R extends Reply<infer T> ? T : never
 
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
 
 /** Declares a reply by its schema. Comments on members of the schema are those of the type, too. */
-export function reply<S extends Type.TSchema>(schema: S): Reply<Immutable<Type.Static<S>>> {
-  return { validate: compileSchema(schema) }
+export function reply<S extends Type.TSchema>(
+  schema: S,
+): Reply<Immutable<Type.Static<S>>> & { readonly schema: S } {
+  return { schema, validate: compileSchema(schema) }
 }
 
 /** The schema of a member that can be null. */
@@ -53,8 +60,6 @@ export function orUndefined<T>({ validate }: Reply<T>): Reply<T | undefined> {
   return { validate: given => (given === undefined ? undefined : validate(given)) }
 }
 
-const named = compileSchema(Type.Object({ id: idText() }))
-
 /** Declares a page of a list: its entries, and what continues the list; null at its end. */
 export function pageOf<T>({ validate }: Reply<T>): Reply<{
   readonly changes: readonly T[]
@@ -76,6 +81,7 @@ export function pageOf<T>({ validate }: Reply<T>): Reply<{
 const page = reply(Type.Object({ changes: Type.Array(Type.Unknown()), next: orNull(idText(1024)) }))
 
 /** Declares what an event of a provider carries: a report with the `id` of its object. */
-export function withId<T>({ validate }: Reply<T>): Reply<T & { readonly id: string }> {
-  return { validate: given => named(given) ?? validate(given) }
+export function withId<T>({ schema }: ObjectReply<T>): ObjectReply<T & { readonly id: string }> {
+  const named = Type.Object({ id: idText(), ...schema.properties })
+  return { schema: named, validate: compileSchema(named) }
 }

@@ -1,4 +1,5 @@
 import { Fault } from '@gatewright/kernel'
+import { compileSchema } from '@gatewright/host/internal'
 import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { internals } from '../../../harness/internals.ts'
@@ -111,14 +112,16 @@ t.test('an unknown id and one that has ended need no call', async t => {
 
 t.test('applies a report that comes as an event', async t => {
   const event = internals.withdrawalReportEvent(withdrawals)
-  if (!('apply' in event)) throw new Error('the event decides nothing')
-  const { validate, apply } = event
+  const validate = compileSchema(event.data)
   const id = await made()
   const data = { id, ...reported('ready') }
   t.equal(validate(data), undefined)
   t.match(validate({ ...data, id: undefined }), { path: ['id'] })
   t.match(validate({ ...data, status: 'gone' }), { path: ['status'] })
-  t.equal(await db.transaction(tx => apply(tx, 'bank', data as never, clock.now(), 'message-1')), 'applied')
+  t.equal(
+    await db.transaction(tx => event.apply(tx, 'bank', data as never, clock.now(), 'message-1')),
+    'applied',
+  )
   const { accountId } = (await internals.anyWithdrawal.find(db, id))!
   t.equal((await history(accountId, 'withdrawal', id)).length, 2)
 })

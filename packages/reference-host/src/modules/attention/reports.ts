@@ -1,23 +1,24 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { events } from '@gatewright/host'
-import type { Chore } from '@gatewright/host/internal'
+import { keptEvents, type Chore } from '@gatewright/host/internal'
 import { accountOfObject } from '../../product/provider-objects.ts'
 import type { ProductMetrics } from '../../product/metrics.ts'
 
 /** The number of rows that need the operator's attention, by kind. */
-export type Attention = Readonly<Record<(typeof KINDS)[number], number>>
+export type Attention = Readonly<Record<(typeof KINDS)[number] | 'provider_event', number>>
 
 const KINDS = ['authorization', 'deposit', 'withdrawal'] as const
 
 /** Counts the rows that need the operator's attention. Each table has an index of these rows. */
-export async function countAttention(db: SqlQueries): Promise<Attention> {
+export async function countAttention(db: SqlQueries, now: EpochMs): Promise<Attention> {
   const counts = KINDS.map(async kind => {
     const text = `select count(*) as n from gw_${kind}s where attention is not null`
     return [kind, toInteger((await rows(db, text))[0]?.['n'])] as const
   })
-  return Object.fromEntries(await Promise.all(counts)) as Attention
+  const kept = keptEvents.countOpen(db, now).then(count => ['provider_event', count] as const)
+  return Object.fromEntries(await Promise.all([...counts, kept])) as Attention
 }
 
 /** The kinds whose rows only report money that was not moved. Withdrawals that need attention may also be open. */
@@ -99,9 +100,11 @@ export async function resolveAttention(
 /** Reports to the metrics how many rows a person must look at. */
 export function attentionChores({
   db,
+  clock,
   productMetrics,
 }: {
   readonly db: SqlQueries
+  readonly clock: Clock
   readonly productMetrics: ProductMetrics
 }): readonly Chore[] {
   return [
@@ -110,7 +113,7 @@ export function attentionChores({
       everyMs: 60_000,
       atStart: true,
       async run() {
-        for (const [kind, count] of Object.entries(await countAttention(db)))
+        for (const [kind, count] of Object.entries(await countAttention(db, clock.now())))
           productMetrics.attention(kind, count)
       },
     },

@@ -1,8 +1,8 @@
 import type { Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EventType, JobHandler } from '@gatewright/host/internal'
-import { depositReport, type DepositProvider } from '../../providers/deposits/port.ts'
-import { reportEvent, type ProviderCalls } from '../provider-reports.ts'
+import type { JobHandler } from '@gatewright/host/internal'
+import type { DepositProvider } from '../../providers/deposits/port.ts'
+import type { ProviderCalls } from '../provider-reports.ts'
 import type { DepositRecords } from './records.ts'
 import { depositTable } from './deposit.ts'
 
@@ -38,7 +38,3 @@ export function findJob(
     }
   }
 }
-
-/** The event `deposit.report`. A provider can report only its own deposits. */
-export const depositReportEvent = ({ report }: Pick<DepositRecords, 'report'>): EventType =>
-  reportEvent(depositReport, report)

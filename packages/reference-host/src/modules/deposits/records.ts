@@ -2,13 +2,14 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { defer } from '@gatewright/kernel/internal/sql'
 import { type Money, events } from '@gatewright/host'
-import type { EventOutcome } from '@gatewright/host/internal'
-import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
+import { applyKept, type EventOutcome } from '@gatewright/host/internal'
+import type { DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
 import { canonicalAddress } from '../../chain/addresses.ts'
 import { anyDeposit, depositTable, type Deposit } from './deposit.ts'
 import { addObject } from '../../product/provider-objects.ts'
 import { keepConflict } from './payment-conflict.ts'
 import { creditPayment, readPayments, type DepositPaymentSummary } from './payments.ts'
+import { depositReportEvent, type ReportDeposit } from './report-event.ts'
 
 /** A page of a list. With `openSince`, only deposits without a payment that were made after that time. */
 interface DepositPage {
@@ -19,7 +20,10 @@ interface DepositPage {
 
 /** The deposits of all accounts. Every change locks the row of the deposit first. */
 export interface DepositRecords {
-  /** Stores a deposit that the provider has opened. The caller has checked that the id is new. */
+  /**
+   * Stores a deposit that the provider has opened, and applies reports about it that were kept because it was unknown. The caller has
+   * checked that the id is new.
+   */
   create(
     tx: SqlQueries,
     deposit: NewDeposit & OpenDeposit & Pick<Deposit, 'id' | 'accountId' | 'provider'>,
@@ -34,12 +38,7 @@ export interface DepositRecords {
    * event. `ignored`: nothing changed, or a payment could not be credited and no other was. `unknown`: this provider has no
    * such deposit.
    */
-  report(
-    tx: SqlQueries,
-    provider: string,
-    report: DepositReport & { readonly id: string },
-    now: EpochMs,
-  ): Promise<EventOutcome>
+  readonly report: ReportDeposit
 }
 
 /** The services that the records use. */
@@ -63,7 +62,39 @@ export function mayMoveDeposit(from: DepositStatus, to: DepositStatus): boolean 
 /** Makes the records of deposits in a SQL database. */
 export function depositRecords(services: DepositServices): DepositRecords {
   const { money } = services
+  const report: ReportDeposit = async (tx, provider, { id, status, payments }, now) => {
+    const deposit = await anyDeposit.lock(tx, id)
+    if (deposit?.provider !== provider) return 'unknown'
+    let from = deposit.status
+    const moveTo = async (to: DepositStatus, cause: string, amountCents: number | null): Promise<void> => {
+      await depositTable.update(tx, deposit, { status: to, updatedAt: now })
+      const event = { accountId: deposit.accountId, subject: { kind: KIND, id }, cause, amountCents }
+      await events.record(tx, { ...event, from, to }, now)
+      from = to
+    }
+    let [outcome, conflict]: [EventOutcome, boolean] = ['ignored', false]
+    for (const payment of payments) {
+      const result = await creditPayment(tx, money, deposit, payment, now)
+      if (result === 'conflict') {
+        await keepConflict(tx, services.report, { ...deposit, status: from }, payment, now)
+        conflict = true
+      } else if (result === 'done') {
+        await moveTo('completed', 'paid', payment.creditedCents)
+        outcome = 'applied'
+      }
+    }
+    // Only a credited payment completes a deposit. A report `completed` without payments means that a payment was seen and is
+    // not credited yet.
+    const to = status === 'completed' ? 'processing' : status
+    if (mayMoveDeposit(from, to)) {
+      await moveTo(to, 'reported', null)
+      if (!conflict) outcome = 'applied'
+    }
+    return outcome
+  }
+
   return {
+    report,
     payments: readPayments,
     async create(tx, deposit, now) {
       const { id, accountId } = deposit
@@ -80,7 +111,9 @@ export function depositRecords(services: DepositServices): DepositRecords {
       await defer(tx, ADD_ADDRESS, [depositAddress])
       const event = { accountId, subject: { kind: KIND, id }, to: stored.status, cause: 'created' }
       await events.record(tx, event, now)
-      return stored
+      const object = { provider: deposit.provider, objectId: id }
+      const isReported = await applyKept(tx, object, { 'deposit.report': depositReportEvent(report) }, now)
+      return isReported ? ((await depositTable.find(tx, accountId, id)) ?? stored) : stored
     },
     page(db, accountId, { openSince, ...page }) {
       if (openSince === undefined) return depositTable.page(db, accountId, page)
@@ -88,36 +121,6 @@ export function depositRecords(services: DepositServices): DepositRecords {
       const conditions = `where account_id = $1 and position < $2 and ${WAITING} and created_at > $4
         order by position desc limit $3`
       return depositTable.select(db, conditions, [accountId, before, page.limit, openSince])
-    },
-    async report(tx, provider, { id, status, payments }, now) {
-      const deposit = await anyDeposit.lock(tx, id)
-      if (deposit?.provider !== provider) return 'unknown'
-      let from = deposit.status
-      const moveTo = async (to: DepositStatus, cause: string, amountCents: number | null): Promise<void> => {
-        await depositTable.update(tx, deposit, { status: to, updatedAt: now })
-        const event = { accountId: deposit.accountId, subject: { kind: KIND, id }, cause, amountCents }
-        await events.record(tx, { ...event, from, to }, now)
-        from = to
-      }
-      let [outcome, conflict]: [EventOutcome, boolean] = ['ignored', false]
-      for (const payment of payments) {
-        const result = await creditPayment(tx, money, deposit, payment, now)
-        if (result === 'conflict') {
-          await keepConflict(tx, services.report, { ...deposit, status: from }, payment, now)
-          conflict = true
-        } else if (result === 'done') {
-          await moveTo('completed', 'paid', payment.creditedCents)
-          outcome = 'applied'
-        }
-      }
-      // Only a credited payment completes a deposit. A report `completed` without payments means that a payment was seen and is
-      // not credited yet.
-      const to = status === 'completed' ? 'processing' : status
-      if (mayMoveDeposit(from, to)) {
-        await moveTo(to, 'reported', null)
-        if (!conflict) outcome = 'applied'
-      }
-      return outcome
     },
   }
 }

@@ -41,7 +41,11 @@ export function kycReportEvent(
   { report }: Pick<KycRecords, 'report'>,
   provider: KycProvider | undefined,
 ): EventType {
-  return reportEvent(kycReport, async (tx, name, { id, ...given }, now) =>
-    name === provider?.name ? report(tx, id, given, now) : 'unknown',
-  )
+  return reportEvent(kycReport, {
+    apply: async (tx, name, { id, ...given }, now) =>
+      name === provider?.name ? report(tx, id, given, now) : 'unknown',
+    amountOf: () => null,
+    // The links open pages about the person.
+    kept: ({ id, version, status }) => ({ id, version, status }),
+  })
 }

@@ -72,10 +72,10 @@ const CARD_PAYMENT: ShownCause = {
 }
 
 function authorizationEntryOf(row: Authorization): TransactionEntry | undefined {
-  const { status, amountCents, clearedCents } = row
+  const { status, amountCents, heldCents, clearedCents } = row
   switch (status) {
     case 'authorized':
-      return authorizationEntry(row, 'pending', amountCents)
+      return authorizationEntry(row, 'pending', heldCents + clearedCents)
     case 'cleared':
       return authorizationEntry(row, 'completed', clearedCents)
     case 'reversed':

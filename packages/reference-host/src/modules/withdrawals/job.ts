@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EventType, JobHandler } from '@gatewright/host/internal'
+import type { AppliedEvent, JobHandler } from '@gatewright/host/internal'
 import { isRejection } from '../../providers/reply.ts'
 import {
   withdrawalReport,
@@ -60,5 +60,5 @@ async function findOrSend(
 }
 
 /** The event `withdrawal.report`. A provider can report only its own withdrawals. */
-export const withdrawalReportEvent = ({ report }: Pick<WithdrawalRecords, 'report'>): EventType =>
-  reportEvent(withdrawalReport, report)
+export const withdrawalReportEvent = ({ report }: Pick<WithdrawalRecords, 'report'>): AppliedEvent =>
+  reportEvent(withdrawalReport, { apply: report, amountOf: ({ paidCents }) => paidCents })

@@ -62,8 +62,11 @@ create table {prefix}authorizations (
   card_id {id} not null,
   issuer text not null,
   status text not null check (status in ('authorized', 'declined', 'cleared', 'reversed')),
-  amount_cents bigint not null check (amount_cents > 0),
+  -- 0: an account check, which holds nothing.
+  amount_cents bigint not null check (amount_cents >= 0),
   incremented_cents bigint not null default 0,
+  -- What is held now: each clearing and reversal of a part reduces it.
+  held_cents bigint not null check (held_cents >= 0),
   cleared_cents bigint not null default 0,
   refunded_cents bigint not null default 0,
   excess_cents bigint not null default 0,
@@ -110,6 +113,20 @@ create table {prefix}authorization_increments (
   created_at bigint not null,
   {primary key} (account_id, position),
   unique (account_id, id),
+  foreign key (account_id, authorization_id) references {prefix}authorizations (account_id, id)
+) {by account_id};
+
+-- Clearings, reversals and refunds that were taken, by the id that the provider gave to their money: each is taken once.
+create table {prefix}authorization_movements (
+  account_id {id} not null,
+  authorization_id {id} not null,
+  kind {id} not null check (kind in ('clearing', 'reversal', 'refund')),
+  id {id} not null,
+  -- The digest of the terms: the same id with others is a conflict.
+  digest text not null,
+  amount_cents bigint not null,
+  created_at bigint not null,
+  primary key (account_id, authorization_id, kind, id),
   foreign key (account_id, authorization_id) references {prefix}authorizations (account_id, id)
 ) {by account_id};
 

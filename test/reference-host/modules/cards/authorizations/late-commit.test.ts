@@ -45,13 +45,14 @@ t.test('a commit that outlives the time limit of its statement is undone', async
     cards,
     store,
     authorizations,
+    applyKept: async () => false,
     report: () => {},
     events: events,
     cardKeyPolicies: { read: async () => [], keep: async () => {} },
   }
   const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }
   const request = { id: 'auth_1', amountCents: 100, currency: 'USD', merchant }
-  const about = { provider: 'sandbox', cardId: 'card', now: clock.now() }
+  const about = { provider: 'sandbox', networkId: '1', cardId: 'card', now: clock.now() }
   const response = await internals.decideInTime(services, { ...request, ...about })
   t.match(response, { outcome: 'unavailable', decision: { approved: false } })
   const statusOf = async (): Promise<string | undefined> => (await store.find(db, 'auth_1'))?.status

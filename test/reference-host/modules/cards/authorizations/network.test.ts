@@ -2,7 +2,7 @@
 import { keyDigest } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
-import { ledgerAccounts } from '@gatewright/host/internal'
+import { closed, compileSchema, ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { internals } from '../../../../harness/internals.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
@@ -196,7 +196,7 @@ t.test('clears, reverses and refunds what a merchant reports', async t => {
   t.equal(await tell('cleared', { id, amountCents: 80 }), 'applied')
   t.equal(await tell('reversed', { id }), 'ignored')
   t.equal(await tell('refunded', { id, amountCents: 30 }, 'm2'), 'applied')
-  t.equal(await tell('refunded', { id, amountCents: 30 }, 'm2'), 'ignored', 'one message')
+  t.equal(await tell('refunded', { id, amountCents: 30 }, 'm2'), 'repeated', 'one message')
   t.equal(await tell('refunded', { id, amountCents: 20 }, 'm3'), 'applied')
   t.match(await rowOf(made), { status: 'cleared', clearedCents: 80, refundedCents: 50, excessCents: 0 })
   t.equal(await balance(ledgerAccounts.user(accountId)), 970)
@@ -242,7 +242,7 @@ t.test('counts under the caps of a card what cleared, and gives the rest of them
 
 t.test('checks what a card network sends', async t => {
   const check = (event: string, data: object): boolean =>
-    (all[`authorization.${event}`] as { validate(data: unknown): unknown }).validate(data) === undefined
+    compileSchema(closed(all[`authorization.${event}`]!.data))(data) === undefined
   const sound = request('card_1')
   const raise = increment('a')
   const movement = { id: 'a', amountCents: 1 }
@@ -251,11 +251,20 @@ t.test('checks what a card network sends', async t => {
     t.ok(check('increment', { ...raise, amountCents }))
     t.ok(check('cleared', { ...movement, amountCents }) && check('refunded', { ...movement, amountCents }))
   }
-  for (const amountCents of [0, 100_000_001, 1.5]) {
+  for (const amountCents of [-1, 100_000_001, 1.5]) {
     t.notOk(check('request', { ...sound, amountCents }))
     t.notOk(check('increment', { ...raise, amountCents }))
     t.notOk(check('cleared', { ...movement, amountCents }) || check('refunded', { ...movement, amountCents }))
+    t.notOk(check('reversed', { ...movement, amountCents }))
   }
+  const nothing = { amountCents: 0 }
+  t.ok(check('request', { ...sound, ...nothing }) && check('cleared', { ...movement, ...nothing }))
+  for (const [event, data] of [
+    ['increment', raise],
+    ['reversed', movement],
+    ['refunded', movement],
+  ] as const)
+    t.notOk(check(event, { ...data, ...nothing }), event)
   const merchant = (more: object): boolean =>
     check('request', { ...sound, merchant: { ...MERCHANT, ...more } })
   for (const size of [1, 40]) t.ok(merchant({ name: 'x'.repeat(size), city: 'y'.repeat(size) }))

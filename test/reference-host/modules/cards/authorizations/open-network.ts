@@ -1,6 +1,12 @@
 // What card networks ask for, without a host around it.
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '@gatewright/host/internal'
+import {
+  closed,
+  compileSchema,
+  ledgerAccounts,
+  moneyIdOf,
+  type AppliedEvent,
+} from '@gatewright/host/internal'
 import type { Test } from 'tap'
 import { NEW_CARD } from '../../../../harness/card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'
@@ -90,19 +96,18 @@ export async function openNetwork(t: Test): Promise<OpenNetwork> {
       return { accountId, cardId: id }
     },
     async ask(event, data, { events = all, provider = 'sandbox' } = {}) {
-      const { validate, decide } = events[`authorization.${event}`] as never as {
-        validate(data: unknown): { message: string } | undefined
+      const { data: schema, decide } = events[`authorization.${event}`] as never as {
+        data: Parameters<typeof closed>[0]
         decide(provider: string, data: unknown, now: number): Promise<Response>
       }
-      const problem = validate(data)
+      const problem = compileSchema(closed(schema))(data)
       if (problem) throw new Error(problem.message)
       return decide(provider, data, clock.now())
     },
     tell(event, data, messageId = uniqueName(), provider = 'sandbox') {
-      const { apply } = all[`authorization.${event}`] as never as {
-        apply(tx: unknown, provider: string, data: object, now: number, messageId: string): Promise<string>
-      }
-      return db.transaction(tx => apply(tx, provider, data, clock.now(), messageId))
+      const type = all[`authorization.${event}`] as AppliedEvent
+      const moneyId = moneyIdOf(type, data, messageId)
+      return db.transaction(tx => type.apply(tx, provider, data as never, clock.now(), moneyId))
     },
     rowOf: async ({ decision }) => (await anyAuthorization.find(db, decision.authorizationId))!,
     incrementsOf: id => incrementTable.select(db, 'where authorization_id = $1 order by position', [id]),

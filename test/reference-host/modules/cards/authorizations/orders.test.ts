@@ -167,6 +167,7 @@ async function openBench(
 
 let runs = 0
 let increments = 0
+let moves = 0
 onBothDatabases(
   'takes only listed moves and decides by one order of reasons, whatever happens in what order',
   async (t, { dialect, dbs: [db] }) => {
@@ -257,7 +258,9 @@ async function take(
     })
     assert.equal(again.status, payment.status, 'a decision is final')
   } else if (each.kind === 'clear') {
-    await bench.later(payment.id, (tx, row) => bench.service.clear(tx, row, each.amount, now))
+    await bench.later(payment.id, (tx, row) =>
+      bench.service.clear(tx, row, { id: `${(moves += 1)}`, amountCents: each.amount, final: true }, now),
+    )
     let left = payment.status === 'authorized' ? each.amount : 0
     for (const part of payment.parts) {
       if (payment.status === 'authorized') part.cleared = Math.min(left, part.amount)
@@ -268,7 +271,9 @@ async function take(
     if (payment.status === 'authorized') Object.assign(payment, { status: 'cleared', cleared })
     payment.excess += each.amount - cleared
   } else if (each.kind === 'reverse') {
-    await bench.later(payment.id, (tx, row) => bench.service.reverse(tx, row, 'reversed', now))
+    await bench.later(payment.id, (tx, row) =>
+      bench.service.reverse(tx, row, { cause: 'reversed', id: `${(moves += 1)}` }, now),
+    )
     if (payment.status === 'authorized') payment.status = 'reversed'
   } else {
     const refundId = `refund-${each.id}`

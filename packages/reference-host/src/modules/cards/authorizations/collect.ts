@@ -4,7 +4,7 @@ import { rowLock, toText } from '@gatewright/kernel/internal/sql'
 import { deleteOwned } from '../../delete-owned.ts'
 
 /**
- * Deletes up to `limit` declined authorizations from before an instant, with their increments and transactions, and resolves to their number.
+ * Deletes up to `limit` declined authorizations from before an instant, with their increments, movements and transactions, and resolves to their number.
  * They have moved no money. Those that wait for the operator stay, and those to which the network reported money. Afterwards their ids are
  * unknown. Several hosts that call it simultaneously delete different rows. Faults: `ERR_STORE_*`.
  */
@@ -25,6 +25,9 @@ export function collectDeclined(db: SqlClient, limit: number, before: EpochMs): 
         where kind = 'increment' and id in (select id ${increments} ${owned})`,
     )
     await remove(owned => `delete ${increments} ${owned}`)
+    await remove(
+      owned => `delete from gw_authorization_movements where (account_id, authorization_id) in ${owned}`,
+    )
     await remove(
       owned => `delete from gw_provider_objects
         where kind = 'authorization' and (account_id, id) in ${owned}`,

@@ -22,17 +22,20 @@ export const authorizationCommands: readonly Command<AuthorizationCommandService
     async subject({ backend }, { positional: [id = ''] }) {
       const row = await anyAuthorization.find(backend.sql, id)
       if (!row) throw new CommandError(`no authorization ${id}`)
-      return `Reverse ${id}: ${money(row.amountCents)} of ${row.accountId}, which is ${row.status}.`
+      return `Reverse ${id}: ${money(row.heldCents)} of ${row.accountId}, which is ${row.status}.`
     },
     async run({ backend, clock, authorizations }, { positional: [id = ''] }) {
-      const { amountCents } = await backend.sql.transaction(async tx => {
+      const { status, amountCents } = await backend.sql.transaction(async tx => {
         const row = await anyAuthorization.lock(tx, id)
         if (!row) throw new CommandError(`no authorization ${id}`)
         if (row.status !== 'authorized') throw new CommandError(`${id} is ${row.status}: it holds nothing`)
-        return authorizations.reverse(tx, row, 'operator', clock.now())
+        const reversed = await authorizations.reverse(tx, row, { cause: 'operator' }, clock.now())
+        return { status: reversed.status, amountCents: row.heldCents }
       })
-      const data = { id, status: 'reversed', amountCents }
-      return { data, lines: [`${id} is reversed; ${money(amountCents)} are back in the balance.`] }
+      return {
+        data: { id, status, amountCents },
+        lines: [`${id} is ${status}; ${money(amountCents)} are back in the balance.`],
+      }
     },
   },
 ]

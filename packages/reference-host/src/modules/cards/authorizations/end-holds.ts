@@ -19,19 +19,38 @@ export async function endHolds(
   row: Authorization,
   clearedCents: number,
 ): Promise<void> {
-  let left = clearedCents
-  const end = async (hold: SpendHold | null, amountCents: number): Promise<number> => {
+  await shareOut(tx, row, clearedCents, async (hold, countedCents) => {
+    if (!hold?.held) return
+    if (countedCents === 0) await guard.release(hold, spendStorage(tx))
+    else await guard.settle(hold, countedCents, spendStorage(tx))
+  })
+}
+
+/**
+ * Attributes what counts of an authorization for the limit of its card, held and cleared, to its amount and then to its increments. The
+ * caps keep the whole amount until the authorization ends.
+ */
+export async function shareCounted(tx: SqlQueries, row: Authorization): Promise<void> {
+  await shareOut(tx, row, row.heldCents + row.clearedCents, async () => {})
+}
+
+async function shareOut(
+  tx: SqlQueries,
+  row: Authorization,
+  cents: number,
+  each: (hold: SpendHold | null, countedCents: number) => Promise<void>,
+): Promise<void> {
+  let left = cents
+  const take = async (hold: SpendHold | null, amountCents: number): Promise<number> => {
     const counted = Math.min(left, amountCents)
     left -= counted
-    if (!hold?.held) return counted
-    if (counted === 0) await guard.release(hold, spendStorage(tx))
-    else await guard.settle(hold, counted, spendStorage(tx))
+    await each(hold, counted)
     return counted
   }
-  await end(row.hold, row.amountCents - row.incrementedCents)
+  await take(row.hold, row.amountCents - row.incrementedCents)
   if (row.incrementedCents === 0) return
   for (const increment of await approvedIncrements(tx, row)) {
-    const countedCents = await end(increment.hold, increment.amountCents)
+    const countedCents = await take(increment.hold, increment.amountCents)
     await incrementTable.update(tx, increment, { countedCents })
   }
 }

@@ -3,13 +3,16 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { component, idText, nameText, text } from '@gatewright/host/schemas'
-import { compileSchema, textOrNull } from '@gatewright/host/internal'
-import type { EventOutcome, EventType } from '@gatewright/host/internal'
-import { decideIncrementInTime, type NetworkIncrementServices } from './network-increment.ts'
-import { decideInTime } from './network-request.ts'
-import { anyAuthorization, type Authorization } from './store.ts'
+import { applyKept, textOrNull } from '@gatewright/host/internal'
+import type { AppliedEvent, EventOutcome, EventType } from '@gatewright/host/internal'
+import { movements, type MovementKind, type MovementTerms } from './movements.ts'
+import { decideIncrementInTime } from './network-increment.ts'
+import { decideInTime, type NetworkServices } from './network-request.ts'
+import { anyAuthorization, lockAuthorizationId, type Authorization } from './store.ts'
 
-const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000 })
+/** US cents. 0: an account check, and a clearing that gives the hold back. */
+const Amount = Type.Integer({ minimum: 0, maximum: 100_000_000 })
+const Money = { ...Amount, minimum: 1 }
 const Currency = Type.String({ pattern: '^[A-Z]{3}$' })
 /** Set if the card issuer declines the request itself; this host then declines it with the same reason. */
 const IssuerReason = Type.Optional(Type.Enum(['suspected_fraud', 'merchant_blocked']))
@@ -33,7 +36,7 @@ const Increment = Type.Object({
   /** The network's id of the increment, unique per provider. */
   incrementId: idText(),
   /** The amount to add to that of the authorization. */
-  amountCents: Amount,
+  amountCents: Money,
   currency: Currency,
   declineReason: IssuerReason,
 })
@@ -48,8 +51,28 @@ const Decision = Type.Object(
 )
 type NetworkRequest = Type.Static<typeof Request>
 type NetworkIncrement = Type.Static<typeof Increment>
-const Reversal = Type.Object({ id: idText() })
-const Movement = Type.Object({ id: idText(), amountCents: Amount })
+/** The members of events about the money of an authorization. */
+const OfAuthorization = {
+  /** The network's id of the authorization. */
+  id: idText(),
+  /** The card, if the network names it: another card than that of the authorization is a conflict. */
+  cardId: Type.Optional(idText()),
+}
+const Clearing = Type.Object({
+  ...OfAuthorization,
+  /** The network's id of this clearing. Default: the id of the message. */
+  clearingId: Type.Optional(idText()),
+  amountCents: Amount,
+  /** False: further clearings may follow. Default true: the rest of the hold is returned. */
+  final: Type.Optional(Type.Boolean()),
+})
+const Reversal = Type.Object({
+  ...OfAuthorization,
+  reversalId: Type.Optional(idText()),
+  /** The part to return. Default: all that is held. */
+  amountCents: Type.Optional(Money),
+})
+const Refund = Type.Object({ ...OfAuthorization, refundId: Type.Optional(idText()), amountCents: Money })
 
 /** Derives the host's id of an authorization from the provider's name and the provider's id. */
 function authorizationId(provider: string, networkId: string): string {
@@ -64,41 +87,121 @@ function incrementId(provider: string, networkId: string): string {
   return `inc_${hash('sha256', JSON.stringify([provider, networkId])).slice(0, 32)}`
 }
 
-/** The events `authorization.*` of card networks. */
-export function authorizationEvents(services: NetworkIncrementServices): Readonly<Record<string, EventType>> {
-  const { authorizations } = services
-  /**
-   * Makes an event about an existing authorization. An authorization of another provider is unknown, because its id is derived
-   * from the provider's name.
-   */
-  const eventOnExisting = <S extends typeof Movement | typeof Reversal>(
-    schema: S,
-    change: (
-      tx: SqlQueries,
-      row: Authorization,
-      data: Type.Static<S>,
-      at: { now: EpochMs; messageId: string },
-    ) => Promise<Authorization>,
-  ): EventType => ({
-    validate: compileSchema(schema),
-    async apply(tx, provider, data: Type.Static<S>, now, messageId): Promise<EventOutcome> {
-      const row = await anyAuthorization.lock(tx, authorizationId(provider, data.id))
+/** How one kind of movement is taken. */
+interface Movement<S extends Type.TObject> {
+  readonly kind: MovementKind
+  readonly data: S
+  moneyId(data: Type.Static<S>): string | undefined
+  terms(data: Type.Static<S>): MovementTerms
+  apply(
+    tx: SqlQueries,
+    row: Authorization,
+    data: Type.Static<S> & { readonly moneyId: string },
+    now: EpochMs,
+  ): Promise<Authorization>
+}
+
+/** The events about the money of an authorization: each movement is taken once, by the id of its money. */
+function movementEvents({ authorizations }: Pick<NetworkServices, 'authorizations'>) {
+  const movementEvent = <S extends typeof Clearing | typeof Reversal | typeof Refund>(
+    movement: Movement<S>,
+  ): AppliedEvent => ({
+    data: movement.data,
+    moneyId: movement.moneyId,
+    // An offline terminal asks for nothing before it collects, and a request can be lost on its way.
+    ofUnknownObject: 'kept',
+    keeps: (data: Type.Static<S>) => ({
+      amountCents: data.amountCents ?? null,
+      cardId: data.cardId ?? null,
+      data,
+    }),
+    async apply(tx, provider, data: Type.Static<S>, now, moneyId): Promise<EventOutcome> {
+      const row = await lockOrReserve(tx, authorizationId(provider, data.id))
       if (!row) return 'unknown'
-      const changed = await change(tx, row, data, { now, messageId })
+      if (data.cardId !== undefined && data.cardId !== row.cardId) return 'conflict'
+      const name = { kind: movement.kind, id: moneyId }
+      const terms = movement.terms(data)
+      const known = await movements.compare(tx, row, name, terms)
+      if (known !== 'new') return known
+      const mayStillClear = row.status === 'authorized' && row.clearedCents === 0
+      if (movement.kind === 'refund' && mayStillClear) return 'early'
+      const changed = await movement.apply(tx, row, { ...data, moneyId }, now)
+      const amountCents = terms.amountCents ?? row.heldCents - changed.heldCents
+      await movements.add(tx, row, name, { terms, amountCents, now })
       // `clear`, `reverse` and `refund` return the same row object if they change nothing.
-      return changed === row ? 'ignored' : 'applied'
+      if (changed === row) return 'ignored'
+      if (movement.kind === 'clearing') await applyKept(tx, { provider, objectId: data.id }, all, now)
+      return 'applied'
     },
   })
+  const all: Readonly<Record<string, AppliedEvent>> = {
+    'authorization.cleared': movementEvent({
+      kind: 'clearing',
+      data: Clearing,
+      moneyId: ({ clearingId }) => clearingId,
+      terms: ({ amountCents, final = true }) => ({ amountCents, final }),
+      apply: (tx, row, { moneyId: id, amountCents, final = true }, now) =>
+        authorizations.clear(tx, row, { id, amountCents, final }, now),
+    }),
+    'authorization.reversed': movementEvent({
+      kind: 'reversal',
+      data: Reversal,
+      moneyId: ({ reversalId }) => reversalId,
+      terms: ({ amountCents = null }) => ({ amountCents, final: true }),
+      apply: (tx, row, { moneyId: id, amountCents }, now) =>
+        authorizations.reverse(tx, row, { cause: 'reversed', id, amountCents }, now),
+    }),
+    'authorization.refunded': movementEvent({
+      kind: 'refund',
+      data: Refund,
+      moneyId: ({ refundId }) => refundId,
+      terms: ({ amountCents }) => ({ amountCents, final: true }),
+      apply: (tx, row, { moneyId: id, amountCents }, now) =>
+        authorizations.refund(tx, row, { id, amountCents }, now),
+    }),
+  }
+  return all
+}
+
+/**
+ * Locks an authorization. If it is unknown, its id is locked instead: a request that is being decided at the same time then either is
+ * found here, or finds the event that is kept.
+ */
+async function lockOrReserve(tx: SqlQueries, id: string): Promise<Authorization | undefined> {
+  const known = await anyAuthorization.lock(tx, id)
+  if (known) return known
+  await lockAuthorizationId(tx, id)
+  return anyAuthorization.lock(tx, id)
+}
+
+/**
+ * The events `authorization.*` of card networks. An authorization of another provider is unknown, because its id is derived from the
+ * provider's name.
+ */
+export function authorizationEvents(
+  services: Omit<NetworkServices, 'applyKept'>,
+): Readonly<Record<string, EventType>> {
+  const { db, cardKeyPolicies, authorizations, report } = services
+  const moving = movementEvents(services)
+  const network: NetworkServices = {
+    db,
+    cardKeyPolicies,
+    authorizations,
+    report,
+    applyKept: (tx, object, now) => applyKept(tx, object, moving, now),
+  }
   return {
+    ...moving,
     'authorization.request': {
-      validate: compileSchema(Request),
+      data: Request,
       decision: Decision,
       decide(provider, { id: networkId, declineReason, ...data }: NetworkRequest, now) {
         const { merchant } = data
-        return decideInTime(services, {
+        return decideInTime(network, {
           ...data,
           provider,
           now,
+          networkId,
           id: authorizationId(provider, networkId),
           issuerReason: declineReason,
           merchant: { ...merchant, city: merchant.city ?? null },
@@ -106,14 +209,14 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
       },
     },
     'authorization.increment': {
-      validate: compileSchema(Increment),
+      data: Increment,
       decision: Decision,
       decide(
         provider,
         { id, incrementId: networkId, declineReason, amountCents, currency }: NetworkIncrement,
         now,
       ) {
-        return decideIncrementInTime(services, {
+        return decideIncrementInTime(network, {
           authorizationId: authorizationId(provider, id),
           id: incrementId(provider, networkId),
           amountCents,
@@ -123,14 +226,5 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
         })
       },
     },
-    'authorization.cleared': eventOnExisting(Movement, (tx, row, { amountCents }, { now }) =>
-      authorizations.clear(tx, row, amountCents, now),
-    ),
-    'authorization.reversed': eventOnExisting(Reversal, (tx, row, _, { now }) =>
-      authorizations.reverse(tx, row, 'reversed', now),
-    ),
-    'authorization.refunded': eventOnExisting(Movement, (tx, row, { amountCents }, { now, messageId: id }) =>
-      authorizations.refund(tx, row, { id, amountCents }, now),
-    ),
   }
 }

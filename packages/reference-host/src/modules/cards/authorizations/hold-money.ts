@@ -1,6 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import type { Money } from '@gatewright/host'
+import { transactions, type Money } from '@gatewright/host'
 import { type Ledger, type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
 import {
   decide,
@@ -20,7 +20,8 @@ export interface HoldServices extends DecisionServices {
 
 /**
  * Decides about an amount, reserves it under the caps of the card and moves it into the hold, with `entry` as the transaction
- * row of the account. A declined amount leaves neither caps nor money held. Lock the card before.
+ * row of the account. A declined amount leaves neither caps nor money held, and neither does an amount of 0, which is an account check.
+ * Lock the card before.
  */
 export async function holdMoney(
   services: HoldServices,
@@ -32,9 +33,9 @@ export async function holdMoney(
   const hold = await decide(services, tx, at, amount)
   if ('reason' in hold) return hold
   const reason = await moveMoney(services, tx, at, amount, { hold, entry })
-  if (!reason) return hold
+  if (!reason && amount.amountCents > 0) return hold
   if (hold.held) await services.guard.release(hold, services.spendStorage(tx))
-  return { reason }
+  return reason ? { reason } : { ...hold, held: false }
 }
 
 /**
@@ -52,6 +53,10 @@ async function moveMoney(
   const debit = ledgerAccounts.user(card.accountId)
   const declined = issuerReason(card, amount)
   if (declined) return (await ledger.balance(tx, debit)) < amountCents ? 'insufficient_funds' : declined
+  if (amountCents === 0) {
+    await transactions.write(tx, entry, now)
+    return undefined
+  }
   const transfer = {
     id,
     debit,

@@ -45,24 +45,19 @@ export interface AuthorizationIncrements {
   takeBack(tx: SqlQueries, row: Authorization, increment: Increment, now: EpochMs): Promise<void>
 }
 
+function record(
+  tx: SqlQueries,
+  { id, accountId, status }: Authorization,
+  event: { readonly cause: string; readonly amountCents: number; readonly detail: string | null },
+  now: EpochMs,
+): Promise<void> {
+  const subject = { kind: 'authorization', id }
+  return events.record(tx, { accountId, subject, from: status, to: status, ...event }, now)
+}
+
 /** Makes the functions that raise authorizations. */
 export function authorizationIncrements(services: IncrementServices): AuthorizationIncrements {
   const { guard, spendStorage, money, count } = services
-
-  const record = (
-    tx: SqlQueries,
-    { id, accountId, status }: Authorization,
-    event: { readonly cause: string; readonly amountCents: number; readonly detail: string | null },
-    now: EpochMs,
-  ): Promise<void> => {
-    const { cause, amountCents, detail } = event
-    const subject = { kind: 'authorization', id }
-    return events.record(
-      tx,
-      { accountId, subject, from: status, to: status, cause, amountCents, detail },
-      now,
-    )
-  }
 
   /** Holds the money of an increment, if its authorization is still open. */
   const hold = async (
@@ -72,7 +67,8 @@ export function authorizationIncrements(services: IncrementServices): Authorizat
     { id, amountCents, currency, issuerReason }: IncrementRequest,
   ): Promise<SpendHold | { readonly reason: IncrementDeclineReason; readonly rule?: string }> => {
     if (!mayMove('increment', row.status)) return { reason: 'authorization_not_open' }
-    const { merchant, amountCents: heldCents } = row
+    const { merchant } = row
+    const heldCents = row.heldCents + row.clearedCents
     const amount = { id, amountCents, currency, merchant, issuerReason, heldCents }
     return holdMoney(services, tx, at, amount, entryOf(row, 'pending', heldCents + amountCents))
   }
@@ -102,6 +98,7 @@ export function authorizationIncrements(services: IncrementServices): Authorizat
         await authorizationTable.update(tx, row, {
           amountCents: row.amountCents + amountCents,
           incrementedCents: row.incrementedCents + amountCents,
+          heldCents: row.heldCents + amountCents,
         })
       const outcome = declined ? 'increment_declined' : 'incremented'
       const detail = declined?.reason ?? null
@@ -119,24 +116,30 @@ export function authorizationIncrements(services: IncrementServices): Authorizat
       if (!mayMove('increment', row.status)) return
       const { id, amountCents } = increment
       if (increment.hold?.held) await guard.release(increment.hold, spendStorage(tx))
-      const left = row.amountCents - amountCents
+      // Of what it added, the network may have cleared or reversed a part since.
+      const freedCents = Math.min(amountCents, row.heldCents)
+      const heldCents = row.heldCents - freedCents
       const transfer = {
         id: `${id}:free`,
         debit: ledgerAccounts.held(row.accountId, 'cards'),
         cover: { exempt: 'held_before' } as const,
         credit: ledgerAccounts.user(row.accountId),
-        amountCents,
+        amountCents: freedCents,
         cause: 'card_free',
       }
-      const result = await money.move(tx, transfer, [entryOf(row, 'pending', left)], now)
+      const entry = entryOf(row, 'pending', heldCents + row.clearedCents)
+      const result = freedCents === 0 ? 'done' : await money.move(tx, transfer, [entry], now)
       if (result !== 'done') throw new Error(`${id} holds money, but its transfer free was ${result}`)
       await incrementTable.update(tx, increment, {
         countedCents: 0,
         declineReason: 'unavailable',
         attempts: [],
       })
-      const incrementedCents = row.incrementedCents - amountCents
-      const changed = await authorizationTable.update(tx, row, { amountCents: left, incrementedCents })
+      const changed = await authorizationTable.update(tx, row, {
+        amountCents: row.amountCents - amountCents,
+        incrementedCents: row.incrementedCents - amountCents,
+        heldCents,
+      })
       await record(tx, changed, { cause: 'increment_declined', amountCents, detail: 'unavailable' }, now)
     },
   }

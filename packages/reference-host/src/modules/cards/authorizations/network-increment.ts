@@ -14,9 +14,6 @@ import type { NetworkServices } from './network-request.ts'
 import { anyAuthorization, authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
 import { cards } from '../store.ts'
 
-/** The services of events about increments. */
-export interface NetworkIncrementServices extends NetworkServices {}
-
 /** An increment that a card network requests. */
 interface NetworkIncrement extends Omit<IncrementRequest, 'attempt'> {
   readonly authorizationId: string
@@ -28,7 +25,7 @@ interface NetworkIncrement extends Omit<IncrementRequest, 'attempt'> {
  * authorization it is a conflict, as for an authorization. Undefined: this provider has no such authorization.
  */
 export function decideIncrementInTime(
-  services: NetworkIncrementServices,
+  services: NetworkServices,
   request: NetworkIncrement,
 ): Promise<NetworkResponse | undefined> {
   return responseInTime(
@@ -48,7 +45,7 @@ function decisionOf(row: Authorization, { declineReason }: Increment): NetworkRe
 }
 
 async function decideIncrement(
-  services: NetworkIncrementServices,
+  services: NetworkServices,
   { authorizationId, now, ...request }: NetworkIncrement,
   attempt: Attempt,
 ): Promise<NetworkResponse | undefined> {
@@ -90,7 +87,7 @@ function askedBy({ amountCents, currency, authorizationId }: Increment) {
 }
 
 async function undoIncrement(
-  { db, authorizations }: NetworkIncrementServices,
+  { db, authorizations }: NetworkServices,
   { id, authorizationId, now }: NetworkIncrement,
   attempt: Attempt,
 ): Promise<void> {

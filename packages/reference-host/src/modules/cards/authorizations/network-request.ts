@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import {
   responseInTime,
@@ -19,6 +19,12 @@ export interface NetworkServices {
   readonly db: SqlClient
   readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
+  /** Applies events about a payment that arrived before its request. Resolves to whether there were any. */
+  readonly applyKept: (
+    tx: SqlQueries,
+    object: { readonly provider: string; readonly objectId: string },
+    now: EpochMs,
+  ) => Promise<boolean>
   /** Called with conflicts, and with errors of work that continues after the response. */
   readonly report: (error: unknown) => void
 }
@@ -26,14 +32,16 @@ export interface NetworkServices {
 /** A payment that a card network requests. */
 interface NetworkRequest extends AuthorizationRequest {
   readonly provider: string
+  /** The network's id of the payment. */
+  readonly networkId: string
   readonly cardId: string
   readonly now: EpochMs
 }
 
 /**
  * Decides about a payment in time. An id that was decided before keeps its decision; with another amount, currency or card it
- * is a conflict, which is declined and marked for the operator. Of simultaneous requests with one id, the first is decided.
- * Undefined: this provider has no such card.
+ * is a conflict, which is declined and marked for the operator. Of simultaneous requests with one id, the first is decided. Events about
+ * the payment that arrived before are applied after the decision. Undefined: this provider has no such card.
  */
 export function decideInTime(
   services: NetworkServices,
@@ -57,7 +65,7 @@ function decisionOf({ id, status, declineReason }: Authorization): NetworkRespon
 
 async function decideRequest(
   services: NetworkServices,
-  { provider, cardId, now, ...request }: NetworkRequest,
+  { provider, networkId, cardId, now, ...request }: NetworkRequest,
   attempt: Attempt,
 ): Promise<NetworkResponse | undefined> {
   const { db, cardKeyPolicies, authorizations } = services
@@ -82,7 +90,9 @@ async function decideRequest(
       if (!card) return undefined
       const at = { card, policies, now }
       const { row } = await authorizations.authorize(tx, at, { ...request, attempt: attempt.id })
-      return { outcome: 'applied', decision: decisionOf(row) }
+      const isChanged = await services.applyKept(tx, { provider, objectId: networkId }, now)
+      const changed = isChanged ? await authorizationTable.find(tx, row.accountId, row.id) : undefined
+      return { outcome: 'applied', decision: decisionOf(changed ?? row) }
     }
     attempt.mayBeStored = true
     const responded = await response()
@@ -108,6 +118,6 @@ async function undoRequest(
     if (!row?.attempts.includes(attempt.id)) return
     const others = row.attempts.filter(each => each !== attempt.id)
     if (others.length > 0) await authorizationTable.update(tx, row, { attempts: others })
-    else await authorizations.reverse(tx, row, 'unavailable', now)
+    else await authorizations.reverse(tx, row, { cause: 'unavailable' }, now)
   })
 }

@@ -28,11 +28,11 @@ const ResponseData = Type.Object(
   { authorization: AuthorizationSchema },
   component('AuthorizationResponse', 'The state of an authorization'),
 )
-const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
+const Amount = Type.Integer({ minimum: 0, maximum: 100_000_000, description: 'US cents' })
 const AuthorizationBody = Type.Object(
   {
     cardId: idText(120, 'The card that pays'),
-    amountCents: Amount,
+    amountCents: { ...Amount, description: 'US cents. 0: an account check, which holds nothing' },
     currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$', description: 'Default USD' })),
     merchant: Type.Optional(
       Type.Object({
@@ -147,6 +147,8 @@ interface Ending {
   readonly details?: string
   /** The status that it requires. */
   readonly from: Authorization['status']
+  /** The smallest amount. */
+  readonly least: 0 | 1
   /** Returns the amount that is left for this action. */
   most(row: Authorization): number
   apply(
@@ -164,8 +166,10 @@ const ENDINGS: readonly Ending[] = [
     from: 'authorized',
     title: 'Simulate a clearing',
     details: 'Clears an authorization, as a merchant does.',
-    most: row => row.amountCents,
-    apply: (all, tx, row, { amountCents, now }) => all.clear(tx, row, amountCents, now),
+    least: 0,
+    most: row => row.heldCents,
+    apply: (all, tx, row, { amountCents, effectId, now }) =>
+      all.clear(tx, row, { id: effectId, amountCents, final: true }, now),
   },
   {
     verb: 'reverse',
@@ -173,8 +177,9 @@ const ENDINGS: readonly Ending[] = [
     from: 'authorized',
     title: 'Simulate a reversal',
     details: 'Reverses an authorization, as a merchant does.',
-    most: row => row.amountCents,
-    apply: (all, tx, row, { now }) => all.reverse(tx, row, 'reversed', now),
+    least: 0,
+    most: row => row.heldCents,
+    apply: (all, tx, row, { effectId: id, now }) => all.reverse(tx, row, { cause: 'reversed', id }, now),
   },
   {
     verb: 'refund',
@@ -182,6 +187,7 @@ const ENDINGS: readonly Ending[] = [
     from: 'cleared',
     title: 'Simulate a refund',
     details: 'Refunds a cleared authorization, as a merchant does.',
+    least: 1,
     most: row => row.clearedCents - row.refundedCents,
     apply: (all, tx, row, { amountCents, effectId: id, now }) =>
       all.refund(tx, row, { id, amountCents }, now),
@@ -193,7 +199,7 @@ function simulateEnding(
   ending: Ending,
   services: Pick<CardServices, 'authorizations' | 'clock'>,
 ): Operation {
-  const { id, title, details, verb, from, most, apply } = ending
+  const { id, title, details, verb, from, least, most, apply } = ending
   const { clock, authorizations } = services
   const response = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
   return ledgerWrite({
@@ -219,7 +225,7 @@ function simulateEnding(
       if (row.status !== from)
         return invalidState(surface, `an authorization that is ${row.status} cannot ${verb}`, 'id')
       const amountCents = (body as Type.Static<typeof AmountBody>).amountCents ?? most(row)
-      if (amountCents > most(row) || amountCents === 0)
+      if (amountCents > most(row) || amountCents < least)
         return invalidState(surface, `at most ${most(row)} US cents are left to ${verb}`, 'amountCents')
       const changed = await apply(authorizations, tx, row, { amountCents, effectId, now: clock.now() })
       return success(await withHistory(tx, changed))

@@ -69,6 +69,7 @@ export function authorizations(services: AuthorizationServices): Authorizations 
         currency,
         merchant,
         incrementedCents: 0,
+        heldCents: declined ? 0 : amountCents,
         clearedCents: 0,
         refundedCents: 0,
         excessCents: 0,
@@ -87,7 +88,9 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       const cause = declined?.reason ?? 'requested'
       const change = { from: null, to: status, cause, amountCents: currency === 'USD' ? amountCents : null }
       await events.record(tx, { accountId, subject: { kind: 'authorization', id }, ...change }, now)
-      if (!declined && card.autoCancelAfterAuth) await cards.cancelCard(tx, card, 'auto', now)
+      // An account check comes before the payment for which the card was made.
+      if (!declined && amountCents > 0 && card.autoCancelAfterAuth)
+        await cards.cancelCard(tx, card, 'auto', now)
       count(status, declined?.reason ?? '')
       return { row, history: [{ ...change, at: now }] }
     },

@@ -15,12 +15,18 @@ export const AUTHORIZATION_MOVES = {
   increment: { from: 'authorized', to: 'authorized' },
   /** Nothing is held. */
   decline: { from: null, to: 'declined' },
-  /** The merchant collected its money, once, up to the hold. The rest is returned. */
+  /** The merchant collected a part of its money, up to the hold. The rest is held for further clearings. */
+  clearPart: { from: 'authorized', to: 'authorized' },
+  /** The merchant collected all or the last of its money, up to the hold; or what was not collected was reversed. The rest is returned. */
   clear: { from: 'authorized', to: 'cleared' },
-  /** The whole hold is returned. */
+  /** A part of the hold is returned. */
+  reversePart: { from: 'authorized', to: 'authorized' },
+  /** The whole hold is returned, and nothing has cleared. */
   reverse: { from: 'authorized', to: 'reversed' },
   /** The merchant paid money back, up to what cleared and was not refunded yet. */
   refund: { from: 'cleared', to: 'cleared' },
+  /** The same, before the last clearing. */
+  refundPart: { from: 'authorized', to: 'authorized' },
 } as const satisfies Readonly<Record<string, Move>>
 
 /** Whether a move is allowed in a status. */

@@ -24,7 +24,11 @@ import type { AuthorizationStatus, DeclineReason } from './states.ts'
  * Why the operator must look at an authorization: its provider reported more money than could be moved, or repeated an id with another
  * amount, currency or card.
  */
-export type Attention = 'cleared_beyond_hold' | 'refunded_beyond_cleared' | 'request_conflict'
+export type Attention =
+  | 'cleared_beyond_hold'
+  | 'reversed_beyond_hold'
+  | 'refunded_beyond_cleared'
+  | 'request_conflict'
 
 /** The payments by card of all accounts: authorized or declined, then cleared or reversed, then refunded. */
 export const authorizationTable = table('gw_authorizations', {
@@ -35,10 +39,12 @@ export const authorizationTable = table('gw_authorizations', {
   /** The name of the provider that issued the card. */
   issuer: text,
   status: oneOf<AuthorizationStatus>(),
-  /** The requested amount, approved increments included. */
+  /** The requested amount, approved increments included. 0: an account check. */
   amountCents: integer,
   /** The part of `amountCents` from approved increments. */
   incrementedCents: defaulted(integer),
+  /** What is held now. Each increment raises it; each clearing, and each reversal of a part, reduces it. */
+  heldCents: integer,
   clearedCents: defaulted(integer),
   refundedCents: defaulted(integer),
   /** Money that the provider reported beyond the hold, or beyond what cleared. It was not moved: the operator books it. */
@@ -70,6 +76,7 @@ export type AuthorizationChanges = Partial<
     | 'status'
     | 'amountCents'
     | 'incrementedCents'
+    | 'heldCents'
     | 'clearedCents'
     | 'refundedCents'
     | 'excessCents'
@@ -80,7 +87,7 @@ export type AuthorizationChanges = Partial<
 
 /** Adds up per card. Cards are the parameters from `$3` on. */
 const counted = (cards: string): string => `select card_id, sum(cents) as cents from (
-    select card_id, case when status = 'authorized' then amount_cents else cleared_cents end as cents
+    select card_id, held_cents + cleared_cents as cents
       from gw_authorizations where account_id = $1 and created_at > $2 and card_id in (${cards})
     union all
     select i.card_id, i.counted_cents from gw_authorization_increments i

@@ -37,7 +37,10 @@ export const AuthorizationSchema = Type.Object(
     id: text('The id of the authorization'),
     cardId: text('The card that pays'),
     status: Type.Enum(['authorized', 'declined', 'cleared', 'reversed']),
-    amountCents: cents('What the merchant asked for, with the increments that were approved'),
+    amountCents: cents(
+      'What the merchant asked for, with the increments that were approved. 0: an account check',
+    ),
+    heldCents: cents('What is held now'),
     clearedCents: cents('What the merchant received'),
     refundedCents: cents('What the merchant gave back'),
     currency: text('An ISO 4217 code. Only USD is authorized'),
@@ -61,13 +64,14 @@ export function authorizationData(
   row: Authorization,
   history: readonly HistoryEntry[],
 ): Type.Static<typeof AuthorizationSchema> {
-  const { id, cardId, status, amountCents, clearedCents, refundedCents, currency } = row
+  const { id, cardId, status, amountCents, heldCents, clearedCents, refundedCents, currency } = row
   const { merchant, declineReason, declineRule, createdAt } = row
   return {
     id,
     cardId,
     status,
     amountCents,
+    heldCents,
     clearedCents,
     refundedCents,
     currency,
@@ -100,6 +104,7 @@ export const exampleAuthorization: Type.Static<typeof AuthorizationSchema> = {
   cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
   status: 'authorized',
   amountCents: 1250,
+  heldCents: 1250,
   clearedCents: 0,
   refundedCents: 0,
   currency: 'USD',
