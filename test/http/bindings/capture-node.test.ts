@@ -7,7 +7,7 @@ import type { WireResponse } from '@gatewright/http/internal'
 import t from 'tap'
 
 type CaptureNode = typeof import('../../../packages/http/dist/bindings/capture-node.js')
-type Author = ReturnType<Parameters<CaptureNode['captureNode']>[4]>
+type Author = ReturnType<Parameters<CaptureNode['captureNode']>[4]['author']>
 
 // Not exported by the package.
 const { captureNode } = (await import(
@@ -16,13 +16,18 @@ const { captureNode } = (await import(
 
 const INSTEAD: WireResponse = { status: 503, headers: [['X-Instead', 'a']], body: 'instead' }
 
+/** The handler as an author, and whether it ends with the response. */
+const handler = (ends: boolean): Author => ({ by: 'handler', ends: async () => ends })
+
 /** A response whose writes are captured, what was asked at its end, and what it would send. */
 function capture({
-  author = { by: 'handler' },
+  author = handler(true),
   instead = false,
   fails = false,
+  inside = true,
 }: {
   author?: Author
+  inside?: boolean
   instead?: boolean
   fails?: boolean
 } = {}) {
@@ -34,6 +39,7 @@ function capture({
     return end(chunk, callback)
   }) as typeof response.end
   const asked: unknown[] = []
+  const ends: boolean[] = []
   const broken = async (): Promise<never> => Promise.reject(new Error('broken'))
   const failRun = captureNode(
     response,
@@ -55,15 +61,24 @@ function capture({
         await setImmediate()
         asked.push(failure)
       },
+      async leaveUnknown(status) {
+        await setImmediate()
+        asked.push(`left at ${status}`)
+      },
+      isNoEffect: status => status === 422,
     },
     10,
-    () => author,
+    {
+      watch: { isInside: () => inside } as never,
+      author: () => author,
+      end: hadNoEffect => ends.push(hadNoEffect),
+    },
   )
   /** Waits until the response has ended, for some turns. */
   const ended = async (): Promise<void> => {
     for (let turns = 0; turns < 10 && !response.writableEnded; turns++) await setImmediate()
   }
-  return { response, sent, asked, failRun, ended }
+  return { response, sent, asked, ends, failRun, ended }
 }
 
 t.test('sends what was written in parts when the run has ended, with the fields that it added', async t => {
@@ -134,11 +149,12 @@ t.test('ends the run once, and ignores what comes after', async t => {
 t.test('the run has failed if an error handler wrote the response, or may have written an error', async t => {
   const error = new Error('thrown')
   for (const [author, status, failure] of [
-    [{ by: 'handler' }, 400, undefined],
-    [{ by: 'handler' }, 500, undefined],
+    [handler(true), 400, undefined],
+    [handler(true), 500, undefined],
     [{ by: 'error handler', error }, 200, { status: 200, error }],
     [{ by: 'unknown' }, 399, undefined],
-    [{ by: 'unknown' }, 400, { status: 400 }],
+    [{ by: 'other' }, 399, undefined],
+    [{ by: 'unknown' }, 422, { status: 422 }],
   ] as const) {
     const { response, sent, asked, ended } = capture({ author })
     response.statusCode = status
@@ -148,6 +164,38 @@ t.test('the run has failed if an error handler wrote the response, or may have w
     t.same(sent, ['body'])
     t.equal(response.hasHeader('x-added'), failure === undefined)
   }
+})
+
+t.test('a response is sent with an unknown outcome unless the handler is known to end with it', async t => {
+  for (const author of [handler(false), { by: 'other' }, { by: 'unknown' }] as const) {
+    const { response, sent, asked, ends, ended } = capture({ author })
+    response.statusCode = 408
+    response.setHeader('Content-Type', 'text/plain')
+    response.end('late')
+    await ended()
+    t.match([response.headersSent, sent, asked, ends], [true, ['late'], ['left at 408'], []])
+    // The handler goes on.
+    response.setHeader('Content-Type', 'application/json').statusCode = 201
+    response.end('{}')
+    for (let turns = 0; turns < 5; turns++) await setImmediate()
+    t.match(asked.slice(1), [{ status: 201, headers: [['content-type', 'application/json']], body: '{}' }])
+    t.same([sent, ends], [['late'], [false]])
+    response.end('again')
+    t.equal(asked.length, 2)
+  }
+})
+
+t.test('after it, other code sees the response that was sent, and cannot end the run', async t => {
+  const { response, asked, ended } = capture({ author: { by: 'other' }, inside: false })
+  response.statusCode = 408
+  response.end('late')
+  await ended()
+  response.end('again')
+  response.write('again')
+  await setImmediate()
+  t.same(asked, ['left at 408'])
+  t.equal(response.statusCode, 408)
+  t.throws(() => response.setHeader('a', 'b'), { code: 'ERR_HTTP_HEADERS_SENT' })
 })
 
 t.test('sends another response if another run has completed meanwhile', async t => {

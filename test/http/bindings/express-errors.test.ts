@@ -3,12 +3,21 @@ import express, { type ErrorRequestHandler } from 'express'
 import t from 'tap'
 
 type ExpressErrors = typeof import('../../../packages/http/dist/bindings/express-errors.js')
-type Watched = Parameters<ExpressErrors['watchErrors']>[0]
+type Watched = Parameters<ExpressErrors['watchHandlers']>[0]
 
 // Not exported by the package.
-const { keepOriginalUrl, watchErrors } = (await import(
+const { keepOriginalUrl, watchHandlers } = (await import(
   `${process.cwd()}/packages/http/dist/bindings/express-errors.js`
 )) as ExpressErrors
+
+/** Who writes a response while the handler is called. */
+function authorOf({ start, author }: ReturnType<ExpressErrors['watchHandlers']>): string {
+  let by = ''
+  start(() => {
+    ;({ by } = author())
+  })
+  return by
+}
 
 /** A request as far as it is read. */
 const request = (members: object): Watched => members as Watched
@@ -27,13 +36,17 @@ t.test('keeps the first original target of a request, which no framework has set
 })
 
 t.test('outside a route the author is unknown below a framework, and else the handler', async t => {
-  t.equal(watchErrors(request({ url: '/a' }))().by, 'handler')
-  t.equal(watchErrors(request({ url: '/a', originalUrl: '/a' }))().by, 'unknown')
+  t.equal(authorOf(watchHandlers(request({ url: '/a' }))), 'handler')
+  t.equal(authorOf(watchHandlers(request({ url: '/a', originalUrl: '/a' }))), 'unknown')
   const translated = request({ url: '/a' })
   keepOriginalUrl(translated)
-  t.equal(watchErrors(translated)().by, 'handler', 'it was set by the gate')
-  t.equal(watchErrors(request({ originalUrl: '/a', route: {}, method: 'POST' }))().by, 'unknown')
-  t.equal(watchErrors(request({ originalUrl: '/a', route: { post: () => {} } }))().by, 'unknown', 'no method')
+  t.equal(authorOf(watchHandlers(translated)), 'handler', 'it was set by the gate')
+  t.equal(authorOf(watchHandlers(request({ originalUrl: '/a', route: {}, method: 'POST' }))), 'unknown')
+  t.equal(
+    authorOf(watchHandlers(request({ originalUrl: '/a', route: { post: () => {} } }))),
+    'unknown',
+    'no method',
+  )
 })
 
 /** The route of an application, with these handlers after the gate. */
@@ -57,19 +70,23 @@ t.test('the author is the handler of a route without its own error handlers and 
     [routeOf(Object.assign(() => {}, { handle: () => {} })), 'unknown'],
   ] as const) {
     const watched = request({ method: 'POST', originalUrl: '/', route })
-    t.equal(watchErrors(watched)().by, author)
+    t.equal(authorOf(watchHandlers(watched)), author)
   }
   const custom = { post: () => {}, stack: [{ handle: undefined }] }
-  t.equal(watchErrors(request({ method: 'POST', route: custom }))().by, 'unknown')
-  t.equal(watchErrors(request({ method: 'POST', route: { post: () => {} } }))().by, 'unknown', 'no list')
+  t.equal(authorOf(watchHandlers(request({ method: 'POST', route: custom }))), 'unknown')
+  t.equal(
+    authorOf(watchHandlers(request({ method: 'POST', route: { post: () => {} } }))),
+    'unknown',
+    'no list',
+  )
 })
 
 t.test('the author is unknown once the request is in another route', async t => {
   const watched = { method: 'POST', originalUrl: '/', route: routeOf(plain) as unknown }
-  const author = watchErrors(request(watched))
-  t.equal(author().by, 'handler')
+  const found = watchHandlers(request(watched))
+  t.equal(authorOf(found), 'handler')
   watched.route = routeOf(plain)
-  t.equal(author().by, 'unknown')
+  t.equal(authorOf(found), 'unknown')
 })
 
 t.test('watches each method of a route once, and recognizes the response of an error handler', async t => {
@@ -77,11 +94,11 @@ t.test('watches each method of a route once, and recognizes the response of an e
   const count = (): number => route.stack.length
   const before = count()
   const watched = request({ method: 'POST', originalUrl: '/', route })
-  const author = watchErrors(watched)
+  const { author } = watchHandlers(watched)
   t.equal(count(), before + 1)
-  watchErrors(request({ method: 'POST', originalUrl: '/', route }))
+  watchHandlers(request({ method: 'POST', originalUrl: '/', route }))
   t.equal(count(), before + 1)
-  watchErrors(request({ method: 'PUT', originalUrl: '/', route }))
+  watchHandlers(request({ method: 'PUT', originalUrl: '/', route }))
   t.equal(count(), before + 2)
   const record = route.stack.at(-1)?.handle as unknown as ErrorRequestHandler
   const passed: unknown[] = []
@@ -89,8 +106,64 @@ t.test('watches each method of a route once, and recognizes the response of an e
   t.match(passed, [{ message: 'thrown' }])
   t.equal(author().by, 'error handler')
   t.equal(
-    watchErrors(request({ method: 'POST', originalUrl: '/', route }))().by,
+    authorOf(watchHandlers(request({ method: 'POST', originalUrl: '/', route }))),
     'handler',
     'another request',
   )
+})
+
+t.test('the author of what nobody after the guard has called is somebody else', async t => {
+  for (const watched of [{ url: '/a' }, { method: 'POST', originalUrl: '/', route: routeOf(plain) }])
+    t.equal(watchHandlers(request(watched)).author().by, 'other')
+})
+
+/** Calls a handler of a route as a router does. */
+function callLayer(
+  route: ReturnType<typeof routeOf>,
+  index: number,
+  watched: Watched,
+  next: () => void = () => {},
+) {
+  const handle = route.stack[index]?.handle as (...args: unknown[]) => unknown
+  return handle(watched, {}, next)
+}
+
+t.test('a handler of a route is the author until the next one starts', async t => {
+  const authors: string[] = []
+  const noteAuthor = (): unknown => authors.push(found.author().by)
+  const time: express.RequestHandler = async (_request, _response, next) => {
+    noteAuthor()
+    next()
+    await Promise.resolve()
+    noteAuthor()
+  }
+  const pay: express.RequestHandler = async () => {
+    await Promise.resolve()
+    noteAuthor()
+  }
+  const route = routeOf(time, pay)
+  const watched = request({ method: 'POST', originalUrl: '/', route })
+  const found = watchHandlers(watched)
+  await Promise.all([callLayer(route, 1, watched), callLayer(route, 2, watched)])
+  t.same(authors, ['handler', 'other', 'handler'])
+  found.end(true)
+  await callLayer(route, 2, watched)
+  t.equal(authors.length, 3, 'it does not start after the key was freed')
+})
+
+t.test('an error of a time-out is not that of the handler, which goes on', async t => {
+  const timeOut: express.RequestHandler = (_request, _response, next) => {
+    next(new Error('time-out'))
+  }
+  const route = routeOf(timeOut, () => {})
+  const watched = request({ method: 'POST', originalUrl: '/', route })
+  const found = watchHandlers(watched)
+  const record = route.stack.at(-1)?.handle as unknown as ErrorRequestHandler
+  const fail = (): unknown => record(new Error('time-out'), watched as never, {} as never, () => {})
+  callLayer(route, 2, watched)
+  fail()
+  t.equal(found.author().by, 'other')
+  callLayer(route, 1, watched)
+  fail()
+  t.equal(found.author().by, 'error handler')
 })

@@ -1,5 +1,9 @@
 import { addedFields, capturedResponse, fieldPairs, sizeError, streamError } from './captured-response.ts'
-import type { ResponseAuthor } from './express-errors.ts'
+import type { ExpressWatch } from './express-errors.ts'
+import type { HandlerFailure } from '../idempotency/no-effect.ts'
+import { outside, stopFollowing } from './handler-scope.ts'
+import type { ResponseAuthor } from './handler-watch.ts'
+import { keepLate, type LateResponse } from './late-response.ts'
 import { sendInstead, setFields, writeHeadFields, type NodeResponse } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
 import type { StartedCall } from '../route/steps.ts'
@@ -7,87 +11,60 @@ import type { StartedCall } from '../route/steps.ts'
 type Callback = () => void
 type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
+/** The functions that end the run of a captured response. */
+export type CaptureEnding = Pick<
+  StartedCall<never>,
+  'finishCaptured' | 'fail' | 'failed' | 'leaveUnknown' | 'isNoEffect'
+>
+
 /**
  * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended, then
- * sends it. If an error handler wrote the response, as `author` says, the run has failed. A piped stream gets a 500 whose
- * reported error names the operation and the kind of stream, and the outcome is unknown. If the handler never responds, the run
- * ends with its lease, whether or not the client is still connected. Returns the function that ends the run of a handler that
- * threw synchronously.
+ * sends it. A response of 400 or more ends the run only if the handler, or an error handler after it, is known to have written it as the last
+ * thing. Otherwise the outcome is unknown, the response is sent, and what the handler writes later is recorded in place of it. A piped stream
+ * gets a 500 whose reported error names the operation and the kind of stream, and the outcome is unknown. If the handler never responds, the
+ * run ends with its lease, whether or not the client is still connected. Returns the function that ends the run of a handler that threw.
  */
 export function captureNode(
   response: NodeResponse,
   operation: string,
-  { finishCaptured, fail, failed }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'failed'>,
+  ending: CaptureEnding,
   limitBytes: number,
-  author: () => ResponseAuthor,
+  watched: Omit<ExpressWatch, 'start'>,
 ): (error: unknown) => Promise<void> {
-  const original = {
-    write: response.write,
-    end: response.end,
-    writeHead: response.writeHead,
-    flushHeaders: response.flushHeaders,
-  }
-  const chunks: Uint8Array[] = []
-  let length = 0
-  let ended = false
-
-  const restore = (): void => {
-    Object.assign(response, original)
-  }
-  const failRun = async (error: unknown): Promise<void> => {
-    if (ended) return
-    ended = true
-    const output = await fail(error)
-    restore()
-    sendInstead(response, output)
-  }
-  const finish = async (callback: Callback | undefined): Promise<void> => {
-    const body = Buffer.concat(chunks)
-    const { statusCode } = response
-    const captured = capturedResponse(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
-    const writer = author()
-    const hasFailed = writer.by === 'error handler' || (writer.by === 'unknown' && statusCode >= 400)
-    const output: WireResponse = hasFailed
-      ? await failed({ status: statusCode, ...('error' in writer ? { error: writer.error } : {}) }).then(
-          () => captured,
-        )
-      : await finishCaptured(captured)
-    restore()
-    // Another run has completed meanwhile: the captured response is not the recorded one.
-    if (output.status !== statusCode) return sendInstead(response, output)
-    setFields(response, addedFields(captured, output))
-    const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown
-    end(body, callback)
-  }
+  const capture = new NodeCapture(response, ending, watched)
   // An error of sending must not end the process.
-  const abandon = (): void => {
-    restore()
-    if (!response.headersSent) response.statusCode = 500
-    response.end()
-  }
+  const orAbandon = (work: Promise<void>): void => void work.catch(() => capture.abandon())
+  let chunks: Uint8Array[] = []
+  let length = 0
   const buffer = (args: ChunkArguments): Callback | undefined => {
     const bytes = bytesOf(args)
     length += bytes.length
     chunks.push(bytes)
     return args.find(each => typeof each === 'function') as Callback | undefined
   }
-
   response.on('pipe', given => {
     const source = given as { unpipe(target: unknown): void }
     source.unpipe(response)
-    failRun(streamError(operation, source)).catch(abandon)
+    orAbandon(capture.fail(streamError(operation, source)))
   })
-  Object.assign(response, {
+  const { setTimeout } = response
+  capture.install({
     write(...args: ChunkArguments) {
-      if (ended) return true
+      if (capture.ignoresWrites()) return true
       buffer(args)?.()
-      if (length > limitBytes) failRun(sizeError(operation, limitBytes)).catch(abandon)
+      if (length > limitBytes) orAbandon(capture.fail(sizeError(operation, limitBytes)))
       return true
     },
     end(...args: ChunkArguments) {
-      if (ended) return response
-      ended = true
-      finish(buffer(args)).catch(abandon)
+      if (capture.ignoresWrites()) return response
+      const callback = buffer(args)
+      const body = Buffer.concat(chunks)
+      chunks = []
+      length = 0
+      const { status, fields } = capture.head()
+      orAbandon(
+        capture.respond({ captured: capturedResponse(status, fields, body, limitBytes), body, callback }),
+      )
       return response
     },
     writeHead(status: number, ...rest: unknown[]) {
@@ -96,8 +73,156 @@ export function captureNode(
       return response
     },
     flushHeaders() {},
+    // The time limit of a response is no part of its handler, even if the handler sets it.
+    setTimeout: (...args: unknown[]) => outside(() => setTimeout?.apply(response, args as never[])),
   })
-  return failRun
+  return error => capture.fail(error)
+}
+
+/** A response that was written, and the function to call when it is sent. */
+interface Written {
+  readonly captured: WireResponse
+  readonly body: Uint8Array
+  readonly callback: Callback | undefined
+}
+
+type WriteFunctions = Pick<NodeResponse, 'write' | 'end' | 'writeHead' | 'flushHeaders' | 'setTimeout'>
+
+/** What has been written to one response, and how it ends the run. */
+class NodeCapture {
+  readonly #response: NodeResponse
+  readonly #ending: CaptureEnding
+  readonly #watched: Omit<ExpressWatch, 'start'>
+  readonly #original: WriteFunctions
+  #capturing: object = {}
+  #ended = false
+  /** What the handler does after a response that is not known to be its last. */
+  #late: LateResponse | undefined
+  /** Settles when it is decided what that response was, and it is sent. */
+  #decided: Promise<void> = Promise.resolve()
+
+  constructor(response: NodeResponse, ending: CaptureEnding, watched: Omit<ExpressWatch, 'start'>) {
+    const { write, end, writeHead, flushHeaders, setTimeout } = response
+    this.#original = { write, end, writeHead, flushHeaders, setTimeout } as WriteFunctions
+    this.#response = response
+    this.#ending = ending
+    this.#watched = watched
+  }
+
+  install(capturing: object): void {
+    this.#capturing = capturing
+    Object.assign(this.#response, capturing)
+  }
+
+  #restore(): void {
+    Object.assign(this.#response, this.#original)
+  }
+
+  #isInside = (): boolean => this.#watched.watch.isInside()
+
+  /** Whether the run has ended, or other code than the handler writes after a response. */
+  ignoresWrites(): boolean {
+    return this.#ended || (this.#late !== undefined && !this.#isInside())
+  }
+
+  /** Returns the status and the header fields that are set now. */
+  head(): { readonly status: number; readonly fields: WireResponse['headers'] } {
+    const { status, fields } = this.#late ?? {}
+    return {
+      status: status ?? this.#response.statusCode,
+      fields: fieldPairs(fields?.() ?? this.#response.getHeaders()),
+    }
+  }
+
+  #send({ body, callback }: Written): void {
+    const response = this.#response
+    const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown
+    end(body, callback)
+  }
+
+  #endRun(status: number): void {
+    this.#ended = true
+    this.#watched.end(status >= 400)
+    stopFollowing(this.#watched.watch)
+  }
+
+  async fail(error: unknown): Promise<void> {
+    if (this.#ended) return
+    this.#endRun(500)
+    await this.#decided
+    const output = await this.#ending.fail(error)
+    if (this.#late) return
+    this.#restore()
+    sendInstead(this.#response, output)
+  }
+
+  /** Ends the run with a response of the handler. Only the first response to a request is sent. */
+  async #finish(written: Written): Promise<void> {
+    const { captured, callback } = written
+    const output = await this.#ending.finishCaptured(captured)
+    if (this.#late) return callback?.()
+    this.#restore()
+    // Another run has completed meanwhile: the captured response is not the recorded one.
+    if (output.status !== captured.status) return sendInstead(this.#response, output)
+    setFields(this.#response, addedFields(captured, output))
+    this.#send(written)
+  }
+
+  /** Ends the run of a handler that failed with this response. */
+  async #finishFailed(written: Written, failure: HandlerFailure): Promise<void> {
+    this.#endRun(failure.status)
+    await this.#decided
+    await this.#ending.failed(failure)
+    if (this.#late) return written.callback?.()
+    this.#restore()
+    this.#send(written)
+  }
+
+  /** Decides about the first response of 400 or more. If it is not known to be the last of the handler, sends it and goes on capturing. */
+  async #decide(written: Written, writer: ResponseAuthor): Promise<void> {
+    const { status } = written.captured
+    if (writer.by === 'handler' && (await writer.ends()) && !this.#ended) {
+      this.#late?.close()
+      this.#late = undefined
+      this.#endRun(status)
+      return this.#finish(written)
+    }
+    await this.#ending.leaveUnknown(status)
+    this.#late?.suspended(() => {
+      this.#restore()
+      this.#send(written)
+      Object.assign(this.#response, this.#capturing)
+    })
+  }
+
+  async respond(written: Written): Promise<void> {
+    const { isNoEffect } = this.#ending
+    const writer = this.#watched.author()
+    const { status } = written.captured
+    if (writer.by === 'error handler') return this.#finishFailed(written, { status, error: writer.error })
+    if (writer.by === 'unknown' && status >= 400 && isNoEffect(status))
+      return this.#finishFailed(written, { status })
+    if (status < 400) this.#endRun(status)
+    else if (!this.#late) {
+      this.#late = keepLate(this.#response, this.#isInside)
+      this.#decided = this.#decide(written, writer)
+      return this.#decided
+    }
+    await this.#decided
+    if (status >= 400) {
+      if (this.#ended || writer.by !== 'handler' || !(await writer.ends())) return
+      this.#endRun(status)
+    }
+    await this.#finish(written)
+  }
+
+  /** Ends a response whose run could not be ended. */
+  abandon(): void {
+    this.#late?.close()
+    this.#restore()
+    if (!this.#response.headersSent) this.#response.statusCode = 500
+    this.#response.end()
+  }
 }
 
 function bytesOf([chunk, encoding]: ChunkArguments): Uint8Array {

@@ -1,7 +1,7 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import { captureNode } from './capture-node.ts'
 import type { ConnectGate, ConnectListener, ConnectRequest, RoutedRequest } from './connect-types.ts'
-import { keepOriginalUrl, noteError, noteStart, watchErrors } from './express-errors.ts'
+import { keepOriginalUrl, noteError, noteStart, watchHandlers } from './express-errors.ts'
 import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
@@ -143,26 +143,29 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
   }
 }
 
-/** A request that an existing handler may see, and the function that ends its run if the handler throws synchronously. */
+/** A request that an existing handler may see. */
 interface Accepted<C> {
   readonly call: C
+  /** Calls what comes after the guard, and returns what it returned. Errors pass. */
+  start(next: () => unknown): unknown
+  /** Ends the run of a handler that threw. */
   fail(error: unknown): Promise<void>
 }
 
 /**
  * Calls `next` for an accepted request, and responds to any other. An error is never passed to `next`, since the callback of a
- * plain node http server may continue on every call. If `next` throws synchronously, the gate responds with the failure; on an
- * idempotent route the outcome is then unknown.
+ * plain node http server may continue on every call. If `next` throws, or the promise that it returns rejects, the gate responds with the
+ * failure; on an idempotent route the outcome is then unknown.
  */
 async function pass(
   accepting: Promise<StepResult<Accepted<OpenCall>>>,
   response: NodeResponse,
-  next: () => void,
+  next: () => unknown,
 ): Promise<void> {
   const accepted = await accepting
   if (!accepted.ok) return sendWire(response, accepted.response)
   try {
-    next()
+    await accepted.value.start(next)
   } catch (error) {
     await accepted.value.fail(error)
   }
@@ -179,14 +182,18 @@ async function acceptRequest<C extends OpenCall>(
   if (!started.ok) return started
   const { call, fields, ...ending } = started.value
   addFields(response, fields)
+  if (route.idempotent) {
+    const watched = watchHandlers(request)
+    const { responseLimitBytes } = gate.settings
+    const fail = captureNode(response, route.operation, ending, responseLimitBytes, watched)
+    return { ok: true, value: { call, fail, start: watched.start } }
+  }
   const reportSent = (): void => ending.sent(response.statusCode)
   // If the client has disconnected, the response has emitted `close` already.
-  if (!route.idempotent && incoming.connection.ended) reportSent()
-  else if (!route.idempotent) response.on('close', reportSent)
-  const fail = route.idempotent
-    ? captureNode(response, route.operation, ending, gate.settings.responseLimitBytes, watchErrors(request))
-    : async (error: unknown) => sendWire(response, await ending.fail(error))
-  return { ok: true, value: { call, fail } }
+  if (incoming.connection.ended) reportSent()
+  else response.on('close', reportSent)
+  const fail = async (error: unknown): Promise<void> => sendWire(response, await ending.fail(error))
+  return { ok: true, value: { call, fail, start: next => next() } }
 }
 
 /** Handles an error of sending, which would otherwise end the process: sends a bare 500 if nothing has been sent. */

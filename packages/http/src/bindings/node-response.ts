@@ -18,6 +18,7 @@ export interface NodeResponse {
   end(...args: never[]): unknown
   writeHead(...args: never[]): unknown
   flushHeaders?: () => void
+  setTimeout?: (...args: never[]) => unknown
   on(event: string, listener: (...args: unknown[]) => void): unknown
 }
 

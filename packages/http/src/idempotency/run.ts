@@ -25,6 +25,13 @@ export interface RunEnding {
    * effect, else the outcome is unknown.
    */
   finishFailed(failure: HandlerFailure): Promise<void>
+  /**
+   * Records that the outcome is unknown because somebody else has responded while the handler goes on. Its reservations stay open, and each
+   * of the other functions can still end the run, until a recovery or an operator has decided.
+   */
+  leaveUnknown(status: number): Promise<void>
+  /** Whether the team has declared that a handler which failed with a response of this status, and with no error that can be seen, had no effect. */
+  isNoEffect(status: number): boolean
 }
 
 /** A call whose handler may run. */
@@ -257,6 +264,14 @@ function createEnding(
     return end(noEffect ? NO_EFFECT : UNKNOWN, { text: failureText(failure), wasThrown: true })
   }
   return {
+    async leaveUnknown(status) {
+      decision.outcome = 'unknown'
+      await idempotency.complete(claim, UNKNOWN).catch(report)
+      settings.hints.unknownOutcome(operation, claim.effectId, {
+        text: `a response of status ${status} was sent before the handler is known to have ended, as a time-out does`,
+      })
+    },
+    isNoEffect: status => hadNoEffect(noEffectStatuses, { status }),
     finishCaptured: captured => end(captured, responseCause(captured)),
     async finishFailed(failure) {
       await endFailed(failure)

@@ -173,6 +173,8 @@ const NO_RECORD: RunEnding = {
   finish: async outcome => ({ outcome, fields: [] }),
   finishCaptured: async () => ({ fields: [] }),
   finishFailed: async () => {},
+  leaveUnknown: async () => {},
+  isNoEffect: () => false,
 }
 
 function startedCall<C>(
@@ -205,6 +207,11 @@ function startedCall<C>(
       await ending.finishFailed(failure)
       concludeSent(gate, context, { status: failure.status, headers: fields })
     },
+    async leaveUnknown(status) {
+      await ending.leaveUnknown(status)
+      concludeSent(gate, context, { status, headers: fields })
+    },
+    isNoEffect: ending.isNoEffect,
     sent: status => concludeSent(gate, context, { status, headers: fields }),
   }
 }

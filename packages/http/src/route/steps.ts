@@ -48,7 +48,10 @@ export interface RequestSource extends InputSource {
   replaceBody?(fields: Record<string, unknown>): void
 }
 
-/** A request whose handler may run. Exactly one of the functions below is called, once, to end the run. None of them rejects. */
+/**
+ * A request whose handler may run. Exactly one of the functions below is called, once, to end the run; before it, `leaveUnknown` may be.
+ * None of them rejects.
+ */
 export interface StartedCall<C> {
   readonly call: C
   /** What the decision event of the request will contain, for a handler that runs its own steps. */
@@ -65,6 +68,13 @@ export interface StartedCall<C> {
    * failure had no effect.
    */
   failed(failure: HandlerFailure): Promise<void>
+  /**
+   * Records that the outcome is unknown, because a response of this status is sent before the handler is known to have ended. What the
+   * handler then does can still end the run.
+   */
+  leaveUnknown(status: number): Promise<void>
+  /** Whether the team has declared that a handler which failed with a response of this status had no effect, where its error cannot be seen. */
+  isNoEffect(status: number): boolean
   /** Reports that an existing handler, which is not idempotent, has responded through its framework. */
   sent(status: number): void
 }
