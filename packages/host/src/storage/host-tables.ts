@@ -109,7 +109,7 @@ create table {prefix}kept_events (
   attention_at bigint not null,
   handled_at bigint,
   reference text
-) {lookup};
+) {lookup by id};
 
 create index {prefix}kept_events_object on {prefix}kept_events (provider, object_id) where handled_at is null;
 
