@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { createServer, IncomingMessage } from 'node:http'
+import { connect, Socket, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { parseJsonObject } from '@gatewright/http'
 import { readRawBody } from '@gatewright/http/node'
@@ -204,4 +204,44 @@ t.test('keeps a member named __proto__ as data, and the last value of a repeated
   t.same(Object.keys(parsed.value), ['__proto__', 'a'])
   t.equal(parsed.value['admin'], undefined)
   t.equal(parsed.value['a'], 2)
+})
+
+/** A request as adapters of serverless platforms make it from an event: its body is there, and nobody has read it. */
+function adapted(body: string, more: object, begin: (request: IncomingMessage) => void): IncomingMessage {
+  const request = new IncomingMessage(new Socket())
+  const read = (): void => {
+    request.push(body)
+    request.push(null)
+  }
+  Object.defineProperty(request, '_read', { value: read, writable: true })
+  begin(request)
+  return Object.assign(request, { headers: { 'content-length': String(body.length) }, ...more })
+}
+
+t.test('reads a request of a serverless adapter, which says that it is not readable', async t => {
+  const pushed = (request: IncomingMessage): void => {
+    Object.defineProperty(request, '_read', { value: () => {} })
+    request.push('{}')
+    request.push(null)
+  }
+  const flags = [{}, { readable: false }, { complete: true }, { readable: false, complete: true }]
+  for (const begin of [() => {}, pushed])
+    for (const more of flags) {
+      const outcome = await readRawBody(adapted('{}', more, begin), 100)
+      t.ok(outcome.ok && Buffer.from(outcome.value).toString() === '{}', JSON.stringify(more))
+    }
+  t.match(
+    await readRawBody(
+      adapted('x'.repeat(101), { readable: false }, () => {}),
+      100,
+    ),
+    {
+      code: 'payload_too_large',
+    },
+  )
+  const read = adapted('{}', { readable: false, complete: true }, () => {})
+  await readRawBody(read, 100)
+  t.match(await readRawBody(read, 100), { code: 'invalid_request' }, 'it was read before')
+  const gone = adapted('{}', { readable: false }, request => void request.destroy())
+  t.match(await readRawBody(gone, 100), { code: 'invalid_request' }, 'its client is gone')
 })

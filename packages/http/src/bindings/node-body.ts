@@ -87,7 +87,8 @@ function isEmpty(parsed: unknown): boolean {
 export function hasBody(request: NodeRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (encoding !== undefined) return true
-  if (length !== undefined) return length !== '0'
+  // Adapters of serverless platforms may set a number.
+  if (length !== undefined) return Number(length) !== 0
   const { stream } = request as { stream?: { readonly endAfterHeaders?: boolean } }
   return stream?.endAfterHeaders === false
 }

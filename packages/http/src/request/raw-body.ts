@@ -59,8 +59,9 @@ function readChunks(stream: Readable, limitBytes: number): Promise<Chunks> {
       stop()
       resolve(result)
     }
-    // It has ended, or its client is gone: no event will come.
-    if (!stream.readable) return end('incomplete')
+    // It has ended, or its client is gone: no event will come. `readable` does not say so: adapters of serverless platforms set it to false
+    // on requests whose bytes nobody has read.
+    if (stream.readableEnded || stream.destroyed || stream.errored) return end('incomplete')
     for (const [event, listener] of Object.entries(listeners)) stream.on(event, listener)
   })
 }
