@@ -66,7 +66,7 @@ const WAYS_ON: Sentences = {
     'Write all of them. `ath` is the SHA-256 of the access token in base64url.',
   'the DPoP proof is for another method': 'Make a proof for each request.',
   'the DPoP proof is for another URL':
-    'Set `dpop.origin` to every scheme and authority by which clients reach this API. The path must be the one that the server receives.',
+    'Set `dpop.origin` to every scheme and authority by which clients reach this API. If a proxy removes a prefix from the path, add it: `https://example.com/api`.',
   'the DPoP proof was issued in the future': 'Correct the clocks of both machines.',
   'the DPoP proof is too old': 'Make a proof for each request; correct the clocks of both machines.',
   'the DPoP proof is for another token': 'Make the proof with the token that is sent.',

@@ -375,6 +375,27 @@ t.test('compares with the origins of the option, each in full', async t => {
   }
 })
 
+t.test('an origin may have the path that a proxy removes, and no request leads out of it', async t => {
+  const base = 'https://api.test/pay/v1'
+  const { proof, send } = await bound({
+    dpop: { nonces: memoryNonces(), origin: ['https://old.test', base] },
+  })
+  for (const htu of [`${base}${path}`, `${base}${path}?x=1`, `https://old.test${path}`])
+    t.match(await send(await proof({ htu }), { url: path }), { ok: true }, htu)
+  t.match(await send(await proof({ htu: `${base}/` }), { url: '/' }), { ok: true }, 'the root')
+  const other = denied('the DPoP proof is for another URL')
+  const origins = [
+    'https://api.test',
+    'https://api.test/pay',
+    'https://api.test/pay/v10',
+    'https://old.test/pay/v1',
+  ]
+  for (const each of origins)
+    t.match(await send(await proof({ htu: each + path }), { url: path }), other, each)
+  for (const up of ['/../admin', '/..%2f..%2fadmin', '/%2e%2e/admin', '/x/../../admin', '//../admin'])
+    t.match(await send(await proof({ htu: 'https://api.test/pay/admin' }), { url: up }), other, up)
+})
+
 t.test('no path changes the origin that a proof is compared with', async t => {
   const { proof, send } = await bound()
   for (const each of [
@@ -410,6 +431,13 @@ t.test('what a proof binds to comes from the options: without an origin no guard
     'https://api.test:443',
     'HTTPS://api.test',
     'ftp://a',
+    'https://api.test/pay/',
+    'https://api.test/pay?x',
+    'https://api.test/pay?',
+    'https://api.test/pay#x',
+    'https://api.test/a/../pay',
+    'https://api.test//',
+    'https://me@api.test/pay',
     '',
     7,
   ]) {

@@ -150,9 +150,12 @@ async function claimProof(
   return isFirst ? undefined : 'the DPoP proof was used before'
 }
 
-/** Returns the path of an absolute URL, or of a URL that begins with its path; undefined for any other text. */
+/**
+ * Returns the path of an absolute URL, or of a URL that begins with its path; undefined for any other text. It is normalized before the path of
+ * `origin` is put before it: `..` must not lead out of that.
+ */
 function pathOf(url: string): string | undefined {
-  if (url.startsWith('/')) return url
-  const path = URL.canParse(url) ? new URL(url).pathname : ''
+  const absolute = url.startsWith('/') ? `http://localhost${url}` : url
+  const path = URL.canParse(absolute) ? new URL(absolute).pathname : ''
   return path.startsWith('/') ? path : undefined
 }

@@ -14,8 +14,9 @@ export interface DpopOptions {
   /** Where used proofs are remembered. All processes that accept the same tokens must share it. */
   readonly nonces: ProofNonces
   /**
-   * The scheme and authority by which clients reach this API, such as `https://api.example`, or a list of them. A proof must name
-   * one of them in `htu`. The `Host` field of a request is not used, because an attacker who relays a stolen proof chooses it.
+   * The URL by which clients reach this API, such as `https://api.example`, or a list of them. It has a path if a proxy removes a prefix that
+   * clients send: with `https://example.com/api`, a request that arrives as `/cards` needs a proof for `https://example.com/api/cards`. A proof
+   * must name one of them, with the path of the request, in `htu`. The `Host` field of a request is not used, because an attacker who relays a stolen proof chooses it.
    */
   readonly origin: string | readonly string[]
   /**
@@ -82,18 +83,15 @@ export function checkedDpop(options: DpopOptions): CheckedDpop {
 
 function checkedOrigins(origin: unknown): readonly string[] {
   const origins: readonly unknown[] = Array.isArray(origin) ? [...origin] : [origin]
-  if (origins.length > 0 && origins.every(isHttpOrigin)) return origins
+  if (origins.length > 0 && origins.every(isBaseUrl)) return origins
   throw new TypeError(
-    `createGuard dpop: origin must be the scheme and authority that clients use, such as "https://api.example", or a list of them, got ${JSON.stringify(origin)}: set it to the public URL of this API, without a path`,
+    `createGuard dpop: origin must be the scheme and authority that clients use, such as "https://api.example", or a list of them, got ${JSON.stringify(origin)}: set it to the public URL of this API, with the path that a proxy removes, if any, and without a slash at its end`,
   )
 }
 
-/** Whether a value is the origin of an `http:` or `https:` URL, spelled as RFC 6454 section 6.2 writes it. */
-function isHttpOrigin(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    /^https?:/.test(value) &&
-    URL.canParse(value) &&
-    new URL(value).origin === value
-  )
+/** Whether a value is an `http:` or `https:` URL in its normal form, without a slash at its end, query, fragment and credentials. */
+function isBaseUrl(value: unknown): value is string {
+  if (typeof value !== 'string' || !/^https?:/.test(value) || !URL.canParse(value)) return false
+  const { origin, pathname } = new URL(value)
+  return value === origin + pathname.replace(/\/$/, '') && !value.endsWith('/')
 }
