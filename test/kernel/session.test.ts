@@ -103,14 +103,16 @@ const values = [
   {},
 ]
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+const isDate = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isSafeInteger(Math.floor(value))
 /** Only types are checked: claims come from a verified token, and the guard compares `exp` with its clock itself. */
 const accepts: Record<keyof typeof claims, (value: unknown) => boolean> = {
   jti: isText,
   sub: isText,
   client_id: isText,
   scope: value => typeof value === 'string',
-  iat: Number.isSafeInteger,
-  exp: Number.isSafeInteger,
+  iat: isDate,
+  exp: isDate,
   gw_user: value => value === null || isText(value),
   gw_wallet: value => value === null || isText(value),
   gw_surface: value => value === 'user' || value === 'partner',
@@ -126,3 +128,25 @@ for (const [name, accepted] of Object.entries(accepts)) {
     }
   })
 }
+
+t.test(
+  'rounds a fraction of a second of exp down and of iat up, so that no session outlives its token',
+  async t => {
+    const seconds = fc.double({ min: 0, max: 4e9, noNaN: true })
+    fc.assert(
+      fc.property(seconds, seconds, (iat, exp) => {
+        const session = fromClaims({ ...claims, iat, exp })
+        return (
+          session !== undefined &&
+          session.issuedAt % 1000 === 0 &&
+          session.expiresAt % 1000 === 0 &&
+          session.issuedAt / 1000 - iat >= 0 &&
+          session.issuedAt / 1000 - iat <= 1 &&
+          exp - session.expiresAt / 1000 >= 0 &&
+          exp - session.expiresAt / 1000 <= 1
+        )
+      }),
+    )
+    t.match(fromClaims({ ...claims, iat: 10.1, exp: 20.9 }), { issuedAt: 11_000, expiresAt: 20_000 })
+  },
+)

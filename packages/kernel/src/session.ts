@@ -67,26 +67,30 @@ const isTextOrNull = (value: unknown): value is string | null => value === null 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /**
+ * Converts the dates of a token to those of a session. They may have fractions of a second (RFC 7519 section 2), and a session has whole
+ * seconds: `exp` is rounded down and `iat` up, so that the session begins no earlier and ends no later than its token. Undefined unless both
+ * are numbers within the safe integers.
+ */
+export function sessionDates({
+  iat,
+  exp,
+}: Readonly<Record<string, unknown>>): Pick<Session, 'issuedAt' | 'expiresAt'> | undefined {
+  if (typeof iat !== 'number' || typeof exp !== 'number') return undefined
+  const [issued, expires] = [Math.ceil(iat), Math.floor(exp)]
+  if (!isInteger(issued) || !isInteger(expires)) return undefined
+  return { issuedAt: issued * 1000, expiresAt: expires * 1000 }
+}
+
+/**
  * Converts JWT claims to a session, or returns undefined if a claim is missing or of the wrong type. It does not compare dates: a
  * guard accepts a session only while `now < expiresAt`, whatever its `iat`.
  * `fromClaims(toClaims(s))` equals `s` if the dates of `s` are whole seconds and its ids are not empty.
  */
 export function fromClaims(claims: Readonly<Record<string, unknown>>): Session | undefined {
-  const {
-    jti,
-    sub,
-    client_id,
-    scope,
-    iat,
-    exp,
-    gw_user,
-    gw_wallet,
-    gw_surface,
-    gw_key_version,
-    gw_policies,
-  } = claims
+  const { jti, sub, client_id, scope, gw_user, gw_wallet, gw_surface, gw_key_version, gw_policies } = claims
   if (!isText(jti) || !isText(sub) || !isText(client_id) || typeof scope !== 'string') return undefined
-  if (!isInteger(iat) || !isInteger(exp) || !isInteger(gw_key_version)) return undefined
+  const dates = sessionDates(claims)
+  if (!dates || !isInteger(gw_key_version)) return undefined
   if (!isTextOrNull(gw_user) || !isTextOrNull(gw_wallet)) return undefined
   if (gw_surface !== 'user' && gw_surface !== 'partner') return undefined
   if (!Array.isArray(gw_policies) || !gw_policies.every(isText)) return undefined
@@ -100,7 +104,6 @@ export function fromClaims(claims: Readonly<Record<string, unknown>>): Session |
     keyVersion: gw_key_version,
     policyIds: gw_policies,
     scopes: scope === '' ? [] : scope.split(' '),
-    issuedAt: iat * 1000,
-    expiresAt: exp * 1000,
+    ...dates,
   }
 }

@@ -122,7 +122,11 @@ t.test('reads every member of a session from its claims, with instants in ms', a
     issuedAt: 1_767_225_600_000,
     expiresAt: 1_767_226_500_000,
   })
-  for (const bad of [undefined, null, '1767225600', 1_767_225_600.5, NaN, 2 ** 53]) {
+  t.match(read({ ...claims, iat: 1_767_225_600.1, exp: 1_767_226_500.9 }), {
+    issuedAt: 1_767_225_601_000,
+    expiresAt: 1_767_226_500_000,
+  })
+  for (const bad of [undefined, null, '1767225600', NaN, Infinity, -Infinity, 2 ** 53, 2 ** 60 + 0.5]) {
     t.equal(read({ ...claims, iat: bad }), undefined)
     t.equal(read({ ...claims, exp: bad }), undefined)
   }

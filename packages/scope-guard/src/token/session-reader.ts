@@ -1,5 +1,5 @@
 import { keyDigest, type Session } from '@gatewright/kernel'
-import { fromClaims, checkOptions, type Surface } from '@gatewright/kernel/internal'
+import { fromClaims, checkOptions, sessionDates, type Surface } from '@gatewright/kernel/internal'
 import { hasOwnClaims, type Claims, type SessionReader } from './claims.ts'
 import {
   COMMON,
@@ -115,11 +115,10 @@ export function sessionReader(given: ForeignClaims = {}): SessionReader {
   const scopesOf = scopeReaderOf(claims, preset)
   const read = (payload: Claims): Session | undefined => {
     if (hasOwnClaims(payload) || preset.accepts?.(payload) === false) return undefined
-    const { iat, exp } = payload
+    const dates = sessionDates(payload)
     const accountId = textOf(payload, account)
     const scopes = scopesOf(payload)
-    if (accountId === undefined || scopes === undefined) return undefined
-    if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return undefined
+    if (accountId === undefined || scopes === undefined || dates === undefined) return undefined
     const clientId = textOf(payload, client)
     const subject = textOf(payload, ['sub']) ?? accountId
     return {
@@ -132,8 +131,7 @@ export function sessionReader(given: ForeignClaims = {}): SessionReader {
       keyVersion: 0,
       policyIds: policyIds(payload),
       scopes,
-      issuedAt: (iat as number) * 1000,
-      expiresAt: (exp as number) * 1000,
+      ...dates,
     }
   }
   return Object.assign(read, {
