@@ -23,7 +23,7 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly credentials?: K
   /** The shape of errors. Default `plain`. `byAccept(shape)` sends a problem document to clients that accept one. */
   readonly errors?: ErrorShape | ((facts: RequestFacts) => ErrorShape)
-  /** CIDRs of your proxies, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are trusted. Default: none. */
+  /** CIDRs of your proxies, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are trusted; `unix` is a proxy on a Unix socket. Default: none. */
   readonly trustProxy?: readonly string[]
   /** Denies plain HTTP with 403 `https_required`, before anything else is decided. Default false. */
   readonly requireHttps?: boolean

@@ -1,3 +1,9 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { trustedProxies } from '@gatewright/http'
 import { requestFacts } from '@gatewright/http/koa'
 import { gate, type Decision } from '@gatewright/http'
@@ -69,7 +75,7 @@ t.test('ignores what a client writes into X-Forwarded-For', async t => {
 })
 
 t.test('refuses a malformed CIDR at construction', async t => {
-  t.throws(() => trustedProxies(['10.0.0.0/33']), /trustProxy must contain CIDRs or addresses/)
+  t.throws(() => trustedProxies(['10.0.0.0/33']), /trustProxy must contain CIDRs, addresses or "unix"/)
   t.throws(() => trustedProxies([7 as never]), TypeError)
   t.ok(trustedProxies(['10.0.0.1'])('10.0.0.1'))
   t.notOk(trustedProxies(['10.0.0.1'])('10.0.0.2'))
@@ -115,4 +121,42 @@ t.test('a request has the id of a trusted proxy if it is well-formed, and a new 
     t.match(await idOf('10.0.0.1', wrong), uuid, wrong)
   t.match(await idOf('10.0.0.1', id, id), uuid, 'the proxy added its own to that of the client')
   t.match(await idOf('198.51.100.1', id), uuid, 'a client')
+})
+
+t.test('a proxy on a Unix socket is trusted by the word unix, and by nothing else', async t => {
+  const headers = {
+    'x-forwarded-for': '203.0.113.9',
+    'x-forwarded-proto': 'https',
+    'x-request-id': 'request-1',
+  }
+  // Only a Unix socket has no local address while it is open.
+  const facts = (trustProxy: string[], socket: object = {}) =>
+    requestFacts({ req: { method: 'GET', url: '/', headers, socket } as never }, trustedProxies(trustProxy))
+  for (const trusted of [['unix'], ['10.0.0.0/8', 'unix']])
+    t.match(facts(trusted), { address: '203.0.113.9', secure: true, proxyRequestId: 'request-1' })
+  for (const other of [[], ['0.0.0.0/0', '::/0']]) t.match(facts(other), { address: '', secure: false })
+  t.match(facts(['unix', '203.0.113.9']), { address: '203.0.113.9' })
+  t.match(facts(['unix'], { destroyed: true }), { address: 'unknown', secure: false }, 'after a reset')
+  t.match(facts(['unix'], { localAddress: '127.0.0.1' }), { address: 'unknown', secure: false })
+  t.match(facts(['unix'], { remoteAddress: '10.0.0.1' }), { address: '10.0.0.1', secure: false })
+  for (const wrong of ['Unix', 'unix:', '/run/app.sock', ''])
+    t.throws(() => trustedProxies([wrong]), /trustProxy must contain CIDRs, addresses or "unix"/, wrong)
+})
+
+t.test('a request over a real Unix socket has the address that its proxy names', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-unix-'))
+  const socketPath = join(folder, 'api.sock')
+  const server = createServer((req, response) => {
+    response.end(requestFacts({ req }, trustedProxies(['unix'])).address)
+  })
+  server.listen(socketPath)
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' }
+  const [response] = (await once(request({ socketPath, headers }).end(), 'response')) as [IncomingMessage]
+  t.equal(await text(response), '203.0.113.9')
 })

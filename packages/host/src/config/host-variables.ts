@@ -124,7 +124,7 @@ export const hostVariables = {
     listOf(proxy),
     [],
     'none',
-    'Addresses or CIDRs of proxies whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are trusted, joined by commas. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
+    'Addresses or CIDRs of proxies whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are trusted, joined by commas; `unix` is a proxy on a Unix socket. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
   ),
   REQUIRE_HTTPS: variable(
     onOff,

@@ -18,13 +18,13 @@ export const listenAddress: Parser<string> = text =>
     ? { value: text }
     : expected('must be an IP address or a host name to listen on, not a URL')
 
-/** An IP address or a CIDR block. */
+/** An IP address, a CIDR block, or `unix`. */
 export const proxy: Parser<string> = text => {
   try {
     trustedProxies([text])
     return { value: text }
   } catch {
-    return expected('must be an IP address or a CIDR block')
+    return expected('must be an IP address, a CIDR block or unix')
   }
 }
 

@@ -21,12 +21,21 @@ export const UNKNOWN_ADDRESS = 'unknown'
 /** Whether an address belongs to a trusted proxy. */
 export type TrustedProxies = (address: string) => boolean
 
-/** Compiles the CIDRs of trusted proxies. Throws a `TypeError` that names an entry that is neither a CIDR nor an address. */
+/** The entry of `trustProxy` for a proxy that connects by a Unix socket, whose connection has no address. */
+const UNIX = 'unix'
+
+/**
+ * Compiles the CIDRs of trusted proxies; `unix` is a proxy on a Unix socket. Throws a `TypeError` that names an entry that is neither a CIDR nor an
+ * address nor `unix`.
+ */
 export function trustedProxies(cidrs: readonly string[]): TrustedProxies {
-  const wrong = cidrs.find(cidr => typeof cidr !== 'string' || !isAddressBlock(cidr))
+  const blocks = cidrs.filter(cidr => cidr !== UNIX)
+  const wrong = blocks.find(block => typeof block !== 'string' || !isAddressBlock(block))
   if (wrong !== undefined)
-    throw new TypeError(`trustProxy must contain CIDRs or addresses, got ${JSON.stringify(wrong)}`)
-  return addressMatcher(cidrs)
+    throw new TypeError(`trustProxy must contain CIDRs, addresses or "unix", got ${JSON.stringify(wrong)}`)
+  const isInBlock = addressMatcher(blocks)
+  const trustsUnix = blocks.length < cidrs.length
+  return address => (address === '' ? trustsUnix : isInBlock(address))
 }
 
 /** Some proxies append `1.2.3.4:567` or `[2001:db8::1]:567`. */
