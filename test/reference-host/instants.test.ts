@@ -42,6 +42,11 @@ const LISTS: Readonly<Record<string, (query: string) => ReturnType<typeof host.s
   '/user/v1/transactions': query => host.send(`/user/v1/transactions?${query}`, { headers }),
   '/user/v1/transactions.csv': query => host.send(`/user/v1/transactions.csv?${query}`, { headers }),
   '/user/v1/subscriptions/payins': query => host.send(`/user/v1/subscriptions/payins?${query}`, { headers }),
+  '/user/v1/bills': query => host.send(`/user/v1/bills?${query}`, { headers }),
+  '/user/v1/payments': query => host.send(`/user/v1/payments?${query}`, { headers }),
+  '/user/v1/deposits': query => host.send(`/user/v1/deposits?${query}`, { headers }),
+  '/user/v1/deposits?scope=all': query => host.send(`/user/v1/deposits?scope=all&${query}`, { headers }),
+  '/user/v1/withdrawals': query => host.send(`/user/v1/withdrawals?${query}`, { headers }),
   '/partner/v1/transactions': query => partner(`/partner/v1/transactions?${query}`),
 }
 
@@ -82,6 +87,34 @@ t.test('lists read one instant from all of its spellings', async t => {
     t.equal(await count(`to=${shifted(at, hours, zone)}`), 0, `to ${zone}`)
     t.equal(await count(`to=${shifted(at + 1, hours, zone)}`), 1, `to, 1 ms later, ${zone}`)
   }
+})
+
+t.test('lists of money choose by the time of creation, also by days and beside a cursor', async t => {
+  for (const number of [1, 2, 3])
+    await host.send('/user/v1/bills', {
+      body: { payee: 'City Power', amountCents: 100, dueAt: '2099-01-01' },
+      headers: { ...headers, 'idempotency-key': `bills-range-${number}` },
+    })
+  const bills = async (query: string) => {
+    const { data } = (await host.send(`/user/v1/bills?${query}`, { headers })).body
+    return data as { bills: { id: string; createdAt: string }[]; nextCursor: string | null }
+  }
+  const all = (await bills('')).bills
+  const at = (all[1] as { createdAt: string }).createdAt
+  const ids = (found: { id: string }[]): string[] => found.map(({ id }) => id)
+  const since = all.filter(({ createdAt }) => createdAt >= at)
+  t.same(ids((await bills(`from=${at}`)).bills), ids(since))
+  t.same(ids((await bills(`to=${at}`)).bills), ids(all.filter(({ createdAt }) => createdAt < at)))
+  const day = at.slice(0, 10)
+  t.same(ids((await bills(`from=${day}&to=2099-01-01`)).bills), ids(all))
+  t.same((await bills('to=2020-01-01')).bills, [])
+  const first = await bills(`from=${at}&limit=1`)
+  const rest = await bills(`from=${at}&limit=100&cursor=${first.nextCursor ?? ''}`)
+  t.same([...ids(first.bills), ...ids(rest.bills)], ids(since))
+  t.match(await host.send('/user/v1/bills?from=2026-02-01&to=2026-01-01', { headers }), {
+    status: 400,
+    body: { field: 'to' },
+  })
 })
 
 t.test('lists deny what is no instant and no date', async t => {

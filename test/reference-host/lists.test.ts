@@ -71,6 +71,19 @@ t.test('every list is paged, or says how many items it has at most', async t => 
   t.same([...new Set(reads.flatMap(unbounded))], [])
 })
 
+t.test('every list of money has from and to', async t => {
+  const money =
+    /\/(?:transactions|transactions\.csv|payins|payins\.csv|bills|payments|deposits|withdrawals|authorizations)$/
+  const lists = reads.filter(({ path }) => money.test(path))
+  t.ok(lists.length >= 11, `${lists.length} lists`)
+  for (const { path, parameters = [] } of lists)
+    t.same(
+      ['from', 'to'].filter(name => !parameters.some(each => each.name === name)),
+      [],
+      path,
+    )
+})
+
 t.test('no surface has more scopes than a response says at most', async t => {
   const { userScopes, partnerScopes } = internals
   for (const { names } of [userScopes, partnerScopes]) t.ok(names.length <= 64)

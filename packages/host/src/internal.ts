@@ -35,6 +35,7 @@ export {
 } from './http/paging.ts'
 export { newestListOperation } from './http/newest-list.ts'
 export { requestTimeLimit } from './http/request-time.ts'
+export { unknownQueryName } from './http/unknown-names.ts'
 export { tooLittleMoney } from './http/too-little-money.ts'
 export { ledgerAccounts } from './ledger/accounts.ts'
 export { checkLedger } from './ledger/check.ts'

@@ -100,7 +100,7 @@ t.test('recognizes a web token by its one dot', async t => {
 t.test('denies path parameters without the form of an id, and query parameters that are no text', async t => {
   const query = { properties: { name: {}, other: {} } } as never
   const check = (params: Record<string, string>, search = '', more: object = {}): unknown =>
-    targetDenial({ query, ...more }, params, new URLSearchParams(search))
+    targetDenial({ query, method: 'POST', surface: 'user', ...more }, params, new URLSearchParams(search))
   for (const id of ['a', 'x'.repeat(120), '!~']) t.equal(check({ id }), undefined)
   for (const id of ['', 'x'.repeat(121), 'a b', 'ä', '\u007f'])
     t.match(check({ id: 'good', other: id }), { code: 'not_found', status: 404 }, id)
@@ -109,7 +109,11 @@ t.test('denies path parameters without the form of an id, and query parameters t
   for (const search of ['name=%FF', 'name=a%00', 'name=a%CC%88', 'name=a&name=%EF%BF%BD', 'other=%01'])
     t.match(check({}, search), { code: 'invalid_request', field: /^name|other$/ }, search)
   t.match(check({}, 'nme=a', { unknownMembers: 'deny' }), { code: 'invalid_request', field: 'nme' })
-  t.equal(targetDenial({}, {}, new URLSearchParams('a=%FF')), undefined, 'no parameter is read')
+  t.equal(
+    targetDenial({ method: 'GET', surface: 'public' }, {}, new URLSearchParams('a=%FF')),
+    undefined,
+    'no parameter is read',
+  )
 })
 
 const SECRETS = [randomBytes(24), randomBytes(24)] as const

@@ -5,18 +5,20 @@ const { ignoredNames, requestTimeLimit, targetDenial, unknownMember } = internal
 const text = { type: 'string' }
 const query = { type: 'object', properties: { limit: text, cursor: text } } as never
 const body = { type: 'object', properties: { name: text } } as never
+const document = { method: 'GET', surface: 'public' } as const
 const search = (text: string): URLSearchParams => new URLSearchParams(text)
 
 t.test('finds nothing under a path parameter that is no id', async t => {
   const check = (...ids: string[]): string | undefined =>
-    targetDenial({}, Object.fromEntries(ids.entries()), search(''))?.code
+    targetDenial(document, Object.fromEntries(ids.entries()), search(''))?.code
   t.same([check(), check('!'), check('~'.repeat(120)), check('a', 'b')], Array(4).fill(undefined))
   for (const ids of [[''], ['a b'], ['x'.repeat(121)], ['\u00e9'], ['a', ''], ['', 'a']])
     t.equal(check(...ids), 'not_found', ids.join())
 })
 
 t.test('denies a query parameter that is not well-formed text', async t => {
-  const check = (text: string, more: object = {}) => targetDenial({ query, ...more }, {}, search(text))
+  const check = (text: string, more: object = {}) =>
+    targetDenial({ ...document, query, ...more }, {}, search(text))
   for (const text of ['', 'limit=5', 'limit=5&cursor=%C3%A9', 'other=%FF', 'limit='])
     t.equal(check(text), undefined, text)
   for (const [text, field] of [

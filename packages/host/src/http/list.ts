@@ -7,7 +7,7 @@ import { nextCursor } from '../schemas/fields.ts'
 import type { HostDenial } from './codes.ts'
 import { operation, type Call, type Operation } from './operation.ts'
 import { counted } from '../schemas/counted.ts'
-import { cutPage, pageParameters, readCursor } from './paging.ts'
+import { createdRange, cutPage, pageParameters, rangeOf, readCursor } from './paging.ts'
 
 /** What differs between the paged lists of an account's records. */
 export interface ListRule<T extends { readonly position: number }, S extends TObject, F extends TProperties> {
@@ -29,7 +29,9 @@ export interface ListRule<T extends { readonly position: number }, S extends TOb
   readonly most?: number
   /** How many items a page has without `limit`. Default: 20. */
   readonly defaultLimit?: number
-  /** Query parameters beside `limit` and `cursor`. */
+  /** Whether the list has `from` and `to`, which choose rows by their time of creation. Lists of money have them. */
+  readonly byCreation?: boolean
+  /** Query parameters beside these. */
   readonly filters?: F
   /** Reads the rows of a page in their order. `page.limit` is one more than the request's, to know whether there is a next page. */
   rows(
@@ -61,7 +63,11 @@ export function listOperation<
     credential: 'session',
     scopes,
     denies: path.includes('{') ? [404] : [],
-    query: Type.Object({ ...pageParameters(rule.most, rule.defaultLimit), ...rule.filters }),
+    query: Type.Object({
+      ...pageParameters(rule.most, rule.defaultLimit),
+      ...(rule.byCreation ? createdRange : {}),
+      ...rule.filters,
+    }),
     response: Type.Object({ [name]: Type.Array(item), nextCursor }, component),
     example: { response: { [name]: [example], nextCursor: null } },
     async handle({ caller, params, query }) {
@@ -69,9 +75,11 @@ export function listOperation<
       const { accountId } = caller.session
       const after = readCursor(cursor)
       if (!after.ok) return after
+      const range = rangeOf(query as Static<TObject<typeof createdRange>>)
+      if (!range.ok) return range
       const found = await rule.rows(
         accountId,
-        { after: after.value, limit: limit + 1 },
+        { after: after.value, limit: limit + 1, ...range.value },
         { params, query: query as never },
       )
       if ('ok' in found) return found

@@ -135,7 +135,7 @@ interface OperationDeclaration<
   readonly body?: S
   /**
    * What happens to a member of the body or a query parameter that the operation does not name. `list` (default): accepted, and
-   * listed in the response as `ignored`. `deny`: 400 `invalid_request`. Every operation that makes or changes a key or a
+   * listed in the response as `ignored`. `deny`: 400 `invalid_request`. Reads of a surface deny unknown query parameters in any case. Every operation that makes or changes a key or a
    * session must deny, because there a misspelt `scopes` or `policy` would give all rights.
    */
   readonly unknownMembers?: 'deny' | 'list'

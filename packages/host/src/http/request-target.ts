@@ -12,7 +12,7 @@ const ID = /^[!-~]{1,120}$/
  * ones. U+FFFD is denied, because `URLSearchParams` replaces invalid UTF-8 by it.
  */
 export function targetDenial(
-  operation: Pick<Operation, 'query' | 'unknownMembers'>,
+  operation: Pick<Operation, 'query' | 'unknownMembers' | 'method' | 'surface'>,
   params: Readonly<Record<string, string>>,
   query: URLSearchParams,
 ): HostDenial | undefined {

@@ -8,16 +8,44 @@ const MAX_IGNORED = 20
 /** The longest path of a name that a response repeats, in characters. */
 const LONGEST_PATH = 64
 
-/** Denies the first unknown query parameter, where the operation denies unknown ones. Denial: `invalid_request`. */
+/**
+ * Query parameters that reads ignore on purpose, because public clients are known to send them: `_` is the time that jQuery adds to
+ * every GET with `cache: false`. It chooses nothing.
+ */
+const SENT_BY_CLIENTS: readonly string[] = ['_']
+
+/** Names of query parameters that mean the same in different APIs. */
+const SAME_MEANING: readonly (readonly string[])[] = [
+  ['cursor', 'after', 'page', 'offset', 'skip', 'starting_after', 'page_token', 'pageToken', 'nextCursor'],
+  ['limit', 'per_page', 'perPage', 'page_size', 'pageSize', 'size', 'count', 'take'],
+  ['from', 'since', 'start', 'startDate', 'start_date', 'created_after'],
+  ['to', 'until', 'end', 'endDate', 'end_date', 'created_before'],
+]
+
+/**
+ * Denies the first unknown query parameter of a read, and of an operation that denies unknown names: a filter that is ignored
+ * answers something else than was asked. Public documents ignore them. Denial: `invalid_request`, with the nearest known name.
+ */
 export function unknownParameter(
-  operation: Pick<Operation, 'query' | 'unknownMembers'>,
+  operation: Pick<Operation, 'query' | 'unknownMembers' | 'method' | 'surface'>,
   query: URLSearchParams,
 ): HostDenial | undefined {
-  if (operation.unknownMembers !== 'deny') return undefined
-  const [first] = unknownMembers(operation.query, Object.fromEntries(query))
-  if (!first) return undefined
-  const { field, name } = shown(first)
-  return deny('invalid_request', `${field} ${unknownName('query parameter', name, first.known)}`, { field })
+  const isRead = operation.method === 'GET' && operation.surface !== 'public'
+  if (!isRead && operation.unknownMembers !== 'deny') return undefined
+  const unknown = unknownMembers(operation.query, Object.fromEntries(query))
+  for (const each of unknown) {
+    const { field, name } = shown(each)
+    if (isRead && SENT_BY_CLIENTS.includes(name)) continue
+    return deny('invalid_request', `${field} ${unknownQueryName(name, each.known)}`, { field })
+  }
+  return undefined
+}
+
+/** Says that a query parameter is not known, and which known one is meant, by spelling or by meaning. */
+export function unknownQueryName(name: string, known: readonly string[]): string {
+  const synonyms = SAME_MEANING.find(names => names.includes(name)) ?? []
+  const meant = known.find(each => synonyms.includes(each)) ?? name
+  return unknownName('query parameter', meant, known)
 }
 
 /** Describes the first unknown member of a body, where the operation denies unknown ones. */

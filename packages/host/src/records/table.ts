@@ -1,3 +1,4 @@
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, rowLock, toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { Column, Given, Group } from './columns.ts'
@@ -26,6 +27,19 @@ export interface PageOf {
   readonly limit: number
   /** Which row comes first. Default `newest`. */
   readonly order?: 'newest' | 'oldest'
+  /** Only rows that were created at this time or later. The table needs the column `created_at`. */
+  readonly from?: EpochMs | undefined
+  /** Only rows that were created before this time. */
+  readonly to?: EpochMs | undefined
+}
+
+/**
+ * Returns the SQL condition that the range of a page needs, empty without a range, and adds its values. It is for rows that are read
+ * by `position`: rows outside the range are read and left out.
+ */
+export function createdCondition({ from, to }: Pick<PageOf, 'from' | 'to'>, values: SqlValue[]): string {
+  const since = from === undefined ? '' : ` and created_at >= $${values.push(from)}`
+  return to === undefined ? since : `${since} and created_at < $${values.push(to)}`
 }
 
 /**
@@ -175,14 +189,15 @@ export function table<M extends OwnedMembers>(name: string, members: M): Table<R
     find: (db, accountId, id) => first(db, 'where id = $1 and account_id = $2', [id, accountId]),
     lock: (tx, accountId, id) =>
       first(tx, `where id = $1 and account_id = $2${rowLock(tx, 'for update')}`, [id, accountId]),
-    page(db, accountId, { after, limit, order = 'newest' }, equal = {}) {
+    page(db, accountId, { after, limit, order = 'newest', ...range }, equal = {}) {
       const newest = order === 'newest'
       const { names, values } = assigned(equal)
-      const conditions = `where account_id = $1 and position ${newest ? '<' : '>'} $2
-        ${names.map((column, index) => `and ${column} = $${index + 4}`).join(' ')}
-        order by position ${newest ? 'desc' : 'asc'} limit $3`
       const start = newest && after === 0 ? Number.MAX_SAFE_INTEGER : after
-      return select(db, conditions, [accountId, start, limit, ...values])
+      const all: SqlValue[] = [accountId, start, limit, ...values]
+      const conditions = `where account_id = $1 and position ${newest ? '<' : '>'} $2
+        ${names.map((column, index) => `and ${column} = $${index + 4}`).join(' ')}${createdCondition(range, all)}
+        order by position ${newest ? 'desc' : 'asc'} limit $3`
+      return select(db, conditions, all)
     },
     async count(db, accountId, condition = 'true') {
       const text = `select count(*) as n from ${name} where account_id = $1 and ${condition}`

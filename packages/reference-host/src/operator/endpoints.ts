@@ -25,6 +25,8 @@ import type { OperatorServices } from './services.ts'
 export interface OperatorEndpoint {
   readonly method: 'GET' | 'POST'
   readonly path: string
+  /** The names of its query parameters. Default: none. */
+  readonly parameters?: readonly string[]
   /** Responds with JSON. `body` is the JSON object of a POST. */
   response(
     body: Readonly<Record<string, unknown>>,
@@ -58,11 +60,13 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     {
       method: 'GET',
       path: '/operator/api/requests',
+      parameters: ['outcome', 'operation', 'rule', 'code', 'account', 'key'],
       response: (_, query) => listRequests(services, query),
     },
     {
       method: 'GET',
       path: '/operator/api/request',
+      parameters: ['id'],
       response: (_, query) => findRequest(services, query),
     },
     get('stores', () => storesOverTime(history, clock.now())),

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { denialResponse, parseJsonObject, wire } from '@gatewright/http'
 import { type HttpResponse, codingDenial, failureResponse } from '@gatewright/http/internal'
 import { readRawBody } from '@gatewright/http/node'
-import { isStorableText } from '@gatewright/kernel/internal'
-import { type Pages, type PageResponse, requestTimeLimit } from '@gatewright/host/internal'
+import { isStorableText, shownName } from '@gatewright/kernel/internal'
+import { type Pages, type PageResponse, requestTimeLimit, unknownQueryName } from '@gatewright/host/internal'
 import { operatorAccess, type OperatorAccess } from './access.ts'
-import { deny } from './codes.ts'
+import { deny, type OperatorDenial } from './codes.ts'
 import { operatorEndpoints, type OperatorEndpoint } from './endpoints.ts'
 import type { OperatorServices } from './services.ts'
 
@@ -106,14 +106,24 @@ async function responseOf(
   const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
   if (!body.ok) return denialResponse(body, 'plain')
   const parameters = new URLSearchParams(query)
-  // No stored text has a NUL, and Postgres fails at one.
-  const unstorable = [...parameters].find(([, value]) => !isStorableText(value))
-  if (unstorable) {
-    const [field] = unstorable
-    return denialResponse(deny('invalid_request', `${field} must not contain NUL`, { field }), 'plain')
-  }
+  const wrong = parameterDenial(endpoint, parameters)
+  if (wrong) return denialResponse(wrong, 'plain')
   const verdict = await endpoint.response(body.value, parameters)
   return verdict.ok ? { status: 200, headers: [], body: verdict.value } : denialResponse(verdict, 'plain')
+}
+
+function parameterDenial(
+  { parameters: known = [] }: OperatorEndpoint,
+  given: URLSearchParams,
+): OperatorDenial | undefined {
+  for (const [name, value] of given) {
+    const field = shownName(name)
+    if (!known.includes(name))
+      return deny('invalid_request', `${field} ${unknownQueryName(name, known)}`, { field })
+    // No stored text has a NUL, and Postgres fails at one.
+    if (!isStorableText(value)) return deny('invalid_request', `${field} must not contain NUL`, { field })
+  }
+  return undefined
 }
 
 function send(res: ServerResponse, response: HttpResponse | PageResponse): void {

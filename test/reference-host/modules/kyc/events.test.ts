@@ -15,7 +15,8 @@ const submitted = new Map<string, { id: string; nationalId: string | null }[]>()
 const checks: KycProvider = {
   name: 'checks',
   async submit(id, { lastName, nationalId }) {
-    submitted.set(lastName, [...(submitted.get(lastName) ?? []), { id, nationalId }])
+    const name = lastName ?? ''
+    submitted.set(name, [...(submitted.get(name) ?? []), { id, nationalId }])
     return pending
   },
 }

@@ -141,7 +141,10 @@ t.test('names the field that is wrong', async t => {
   const year = new Date(clock.now()).getUTCFullYear()
   const address = kycBody('X')['address'] as object
   for (const [extra, field] of [
-    [{ firstName: '' }, 'firstName'],
+    [{ firstName: '', lastName: null }, 'firstName'],
+    [{ firstName: ' ', lastName: undefined }, 'firstName'],
+    [{ firstName: 7 }, 'firstName'],
+    [{ firstName: 'x'.repeat(51) }, 'firstName'],
     [{ lastName: 'x'.repeat(51) }, 'lastName'],
     [{ birthDate: '1990-02-30' }, 'birthDate'],
     [{ birthDate: `${year - 10}-01-01` }, 'birthDate'],
@@ -157,6 +160,12 @@ t.test('names the field that is wrong', async t => {
     [{ nationalId: 'a b' }, 'nationalId'],
     [{ phoneNumber: '5551234' }, 'phoneCountryCode'],
     [{ phoneCountryCode: '1' }, 'phoneNumber'],
+    [{ phoneNumber: '5551234', phoneCountryCode: '' }, 'phoneCountryCode'],
+    [{ phoneCountryCode: '1', phoneNumber: null }, 'phoneNumber'],
+    [{ address: { ...address, postalCode: '' } }, 'address.postalCode'],
+    [{ address: { ...address, region: null } }, 'address.region'],
+    [{ address: { ...address, city: ' ' } }, 'address.city'],
+    [{ address: { ...address, line1: '' } }, 'address.line1'],
   ] as const) {
     const response = await user.submit(kycBody('X', extra))
     t.match(response, { status: 400, body: { error: 'invalid_request', field } }, JSON.stringify(extra))
@@ -168,6 +177,73 @@ t.test('names the field that is wrong', async t => {
   const free = { nationalId: undefined, annualSalary: '100k-149k', expectedMonthlyVolume: '$1k–$5k' }
   const phone = { phoneCountryCode: '1', phoneNumber: '5551234', referralCode: 'whatever' }
   t.match(await user.submit(kycBody('Approved', { ...free, ...phone })), { status: 200 })
+})
+
+/** Addresses of countries, with what an address there lacks. */
+const ADDRESSES: readonly (readonly [country: string, given: object, missing?: string])[] = [
+  ['HK', { city: 'Kowloon' }],
+  ['HK', { city: 'Kowloon', region: null, postalCode: '' }],
+  ['HK', {}],
+  ['SG', { city: 'Singapore', postalCode: '018956' }],
+  ['SG', { postalCode: '018956' }],
+  ['SG', { city: 'Singapore' }, 'postalCode'],
+  ['IE', { city: 'Galway' }],
+  ['IE', { city: 'Galway', postalCode: 'H91 E2K3', region: 'Co. Galway' }],
+  ['MO', {}],
+  ['AE', { region: 'Dubai' }],
+  ['AE', { city: 'Dubai' }, 'region'],
+  ['QA', { city: 'Doha' }],
+  ['QA', {}, 'city'],
+  ['PA', { city: 'Panama City' }],
+  ['ZW', { city: 'Harare' }],
+  ['JM', { city: 'Kingston', region: 'St. Andrew' }],
+  ['BS', { city: 'Nassau' }],
+  ['MC', { city: 'Monaco', postalCode: '98000' }],
+  ['DE', { city: 'Berlin', postalCode: '10115' }],
+  ['DE', { city: 'Berlin' }, 'postalCode'],
+  ['FR', { city: 'Paris', postalCode: '75001', region: '' }],
+  ['GB', { city: 'London', postalCode: 'SW1A 1AA', region: null }],
+  ['US', { city: 'Springfield', region: 'IL', postalCode: '62701' }],
+  ['us', { city: 'Springfield', region: 'IL' }, 'postalCode'],
+  ['US', { city: 'Springfield', postalCode: '62701' }, 'region'],
+  ['CA', { city: 'Toronto', postalCode: 'M5V 2T6' }, 'region'],
+  ['JP', { region: 'Tokyo', postalCode: '100-0001' }],
+  ['XK', { city: 'Pristina' }],
+]
+
+t.test('requires the parts of an address that its country has', async t => {
+  for (const [countryCode, given, missing] of ADDRESSES) {
+    const user = await kycUser(host, clock.now())
+    const response = await user.submit(
+      kycBody('Approved', { address: { line1: '1 Main Street', countryCode, ...given } }),
+    )
+    const expected =
+      missing === undefined
+        ? { status: 200 }
+        : { status: 400, body: { error: 'invalid_request', field: `address.${missing}` } }
+    t.match(response, expected, `${countryCode} ${JSON.stringify(given)}`)
+  }
+})
+
+t.test('takes one name for a name, and null and an empty text for an absent member', async t => {
+  for (const [extra, status] of [
+    [{ lastName: undefined, firstName: 'Approved' }, 'approved'],
+    [{ lastName: '', firstName: 'Approved' }, 'approved'],
+    [{ firstName: null }, 'approved'],
+    [{ firstName: '' }, 'approved'],
+    [{ nationalId: null, phoneNumber: null, phoneCountryCode: '', referralCode: '' }, 'approved'],
+    [{ nationalId: '', phoneNumber: '', referralCode: null }, 'approved'],
+  ] as const) {
+    const user = await kycUser(host, clock.now())
+    const response = await user.submit(kycBody('Approved', extra))
+    t.match(response, { status: 200 }, JSON.stringify(extra))
+    t.equal(user.application(response)['status'], status)
+  }
+  const user = await kycUser(host, clock.now())
+  const address = kycBody('X')['address'] as object
+  const first = await user.submit(kycBody('Smith', { address }))
+  const again = await user.submit(kycBody('Smith', { address: { ...address, line2: '' }, phoneNumber: null }))
+  t.same([again.status, user.application(again)], [200, user.application(first)], 'the same application')
 })
 
 t.test('describes its fields and values, made from what checks them', async t => {
@@ -183,7 +259,13 @@ t.test('describes its fields and values, made from what checks them', async t =>
     required(values).filter(name => !required(user).includes(name)),
     ['nationalId'],
   )
-  t.match(required(user), ['firstName', 'lastName', 'birthDate', 'countryOfIssue', 'email', 'address.line1'])
+  t.match(required(user), ['birthDate', 'countryOfIssue', 'email', 'address.line1', 'address.countryCode'])
+  const described = (name: string) =>
+    (user['fields'] as { name: string; description: string; maxLength?: number }[]).find(
+      each => each.name === name,
+    )
+  t.match(described('firstName'), { maxLength: 50, description: /one name/ })
+  t.match(described('address.region'), { maxLength: 50, description: /Required in AE, .*US/ })
   t.match(values, {
     accountPurpose: ['everyday spend', 'subscriptions', 'business expenses', 'testing', 'other'],
   })

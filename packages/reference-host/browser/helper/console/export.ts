@@ -49,7 +49,10 @@ async function saveExport(
       referrerPolicy: 'no-referrer',
     })
     if (!response.ok) return problemOf(response, (await response.json()) as Record<string, unknown>)
-    const href = URL.createObjectURL(await response.blob())
+    // Excel reads a file without a byte order mark in an old encoding of the machine. The API sends none: its header field says UTF-8, and
+    // to programs the mark would be a part of the name of the first column.
+    const file = new Blob(['\ufeff', await response.blob()], { type: 'text/csv' })
+    const href = URL.createObjectURL(file)
     el('a', { href, download: name }).click()
     // The download has begun by then, and keeps the file.
     setTimeout(() => URL.revokeObjectURL(href), 60_000)

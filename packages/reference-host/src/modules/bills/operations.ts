@@ -76,6 +76,7 @@ export function billOperations(
       title: 'List the bills, newest first',
       path: '/user/v1/bills',
       scopes: ['bills.read'],
+      byCreation: true,
       name: 'bills',
       component: component('BillList', 'A page of bills'),
       item: BillSchema,

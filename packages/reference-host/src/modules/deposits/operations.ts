@@ -54,6 +54,7 @@ function list(
     surface,
     path: `/${surface}/v1/deposits`,
     scopes: scopesOf(surface, 'deposits.read'),
+    byCreation: true,
     filters: { scope },
     name: 'deposits',
     component: component('DepositList', 'A page of deposits, newest first'),

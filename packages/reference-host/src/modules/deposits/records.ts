@@ -2,6 +2,7 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { defer } from '@gatewright/kernel/internal/sql'
 import { type Money, events } from '@gatewright/host'
+import { createdCondition, type PageOf } from '@gatewright/host/tables'
 import { applyKept, type EventOutcome } from '@gatewright/host/internal'
 import type { DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
 import { canonicalAddress } from '../../chain/addresses.ts'
@@ -12,9 +13,7 @@ import { creditPayment, readPayments, type DepositPaymentSummary } from './payme
 import { depositReportEvent, type ReportDeposit } from './report-event.ts'
 
 /** A page of a list. With `openSince`, only deposits without a payment that were made after that time. */
-interface DepositPage {
-  readonly after: number
-  readonly limit: number
+interface DepositPage extends PageOf {
   readonly openSince: EpochMs | undefined
 }
 
@@ -118,9 +117,10 @@ export function depositRecords(services: DepositServices): DepositRecords {
     page(db, accountId, { openSince, ...page }) {
       if (openSince === undefined) return depositTable.page(db, accountId, page)
       const before = page.after === 0 ? Number.MAX_SAFE_INTEGER : page.after
+      const values = [accountId, before, page.limit, openSince]
       const conditions = `where account_id = $1 and position < $2 and ${WAITING} and created_at > $4
-        order by position desc limit $3`
-      return depositTable.select(db, conditions, [accountId, before, page.limit, openSince])
+        ${createdCondition(page, values)} order by position desc limit $3`
+      return depositTable.select(db, conditions, values)
     },
   }
 }

@@ -6,9 +6,13 @@ import { component, nameText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { KycApplication } from '../../providers/kyc/port.ts'
+import { missingField, requiredIn } from './address-fields.ts'
 import { OCCUPATION_PATTERN } from './occupations.ts'
 import { PURPOSES, salaries, volumes } from './vocabulary.ts'
 
+/** A member that may be left out. Null and an empty text are absent, because forms send them for empty fields. */
+const optional = <T extends Type.TSchema>(schema: T) =>
+  Type.Optional(Type.Union([schema, Type.Null(), Type.Enum([''])]))
 const described = <T extends object>(schema: T, description: string): T => ({ ...schema, description })
 const country = (description: string) => Type.String({ pattern: '^[A-Za-z]{2}$', description })
 const NationalId = Type.String({
@@ -17,8 +21,10 @@ const NationalId = Type.String({
 })
 
 const common = {
-  firstName: described(nameText(1, 50), 'First name'),
-  lastName: described(nameText(1, 50), 'Last name'),
+  firstName: optional(
+    described(nameText(1, 50), 'First name. A person with one name sends it as one of both'),
+  ),
+  lastName: optional(described(nameText(1, 50), 'Last name')),
   birthDate: Type.String({
     pattern: '^\\d{4}-\\d{2}-\\d{2}$',
     description: 'YYYY-MM-DD; 18 to 120 years ago',
@@ -31,10 +37,10 @@ const common = {
   }),
   address: Type.Object({
     line1: nameText(1, 100),
-    line2: Type.Optional(nameText(0, 100)),
-    city: nameText(1, 50),
-    region: nameText(1, 50),
-    postalCode: nameText(1, 15),
+    line2: optional(nameText(1, 100)),
+    city: optional(described(nameText(1, 50), requiredIn.city)),
+    region: optional(described(nameText(1, 50), requiredIn.region)),
+    postalCode: optional(described(nameText(1, 15), requiredIn.postalCode)),
     countryCode: country('Two letters (ISO 3166-1)'),
   }),
   occupation: Type.String({
@@ -45,19 +51,19 @@ const common = {
   annualSalary: Type.Enum([...salaries.taken], { description: 'US dollars a year' }),
   accountPurpose: Type.Enum([...PURPOSES], { description: 'What the account is for' }),
   expectedMonthlyVolume: Type.Enum([...volumes.taken], { description: 'US dollars a month' }),
-  phoneCountryCode: Type.Optional(
+  phoneCountryCode: optional(
     Type.String({ pattern: '^\\d{1,3}$', description: 'With `phoneNumber`: country code, digits only' }),
   ),
-  phoneNumber: Type.Optional(
+  phoneNumber: optional(
     Type.String({ pattern: '^\\d{4,15}$', description: 'With `phoneCountryCode`: digits only' }),
   ),
-  referralCode: Type.Optional(described(nameText(0, 40), 'Who recommended this; ignored when unknown')),
+  referralCode: optional(described(nameText(1, 40), 'Who recommended this; ignored when unknown')),
 } as const
 
 /** The body of an application, by surface: partners must name an identity document. */
 export const KycBody = {
   user: Type.Object(
-    { ...common, nationalId: Type.Optional(NationalId) },
+    { ...common, nationalId: optional(NationalId) },
     component('KycRequest', 'Who the person is'),
   ),
   partner: Type.Object(
@@ -70,35 +76,61 @@ type Fields = Static<(typeof KycBody)['user']>
 
 /**
  * Converts a body to an application with the host's codes. Denial: `invalid_request` for an impossible date, an age under 18 or
- * over 120, or an invalid phone number.
+ * over 120, no name, half of a phone number, or an address without a part that its country requires.
  */
 export function readApplication(body: Fields, now: EpochMs): Verdict<KycApplication, HostDenial> {
   if (!isAdult(body.birthDate, now)) {
     const message = 'birthDate must be a date of 18 to 120 years ago'
     return deny('invalid_request', message, { field: 'birthDate' })
   }
-  const { phoneCountryCode, phoneNumber, address } = body
-  if ((phoneCountryCode === undefined) !== (phoneNumber === undefined)) {
-    const field = phoneNumber === undefined ? 'phoneNumber' : 'phoneCountryCode'
+  const [firstName, lastName] = [present(body.firstName), present(body.lastName)]
+  if (firstName === null && lastName === null) {
+    const message = 'firstName or lastName is required; a person with one name sends one of them'
+    return deny('invalid_request', message, { field: 'firstName' })
+  }
+  const [phoneCountryCode, phoneNumber] = [present(body.phoneCountryCode), present(body.phoneNumber)]
+  if ((phoneCountryCode === null) !== (phoneNumber === null)) {
+    const field = phoneNumber === null ? 'phoneNumber' : 'phoneCountryCode'
     return deny('invalid_request', 'phoneCountryCode and phoneNumber must be sent together', { field })
   }
-  const { firstName, lastName, birthDate, email, occupation, accountPurpose } = body
-  const { line1, line2 = null, city, region, postalCode } = address
+  const address = readAddress(body.address)
+  if (!address.ok) return address
+  const { birthDate, email, occupation, accountPurpose } = body
   return allow({
     firstName,
     lastName,
     birthDate,
     countryOfIssue: body.countryOfIssue.toUpperCase(),
     email,
-    address: { line1, line2, city, region, postalCode, countryCode: address.countryCode.toUpperCase() },
+    address: address.value,
     occupation,
     annualSalary: salaries.codeOf(body.annualSalary),
     accountPurpose,
     expectedMonthlyVolume: volumes.codeOf(body.expectedMonthlyVolume),
-    nationalId: body.nationalId ?? null,
-    phone:
-      phoneNumber === undefined ? null : { countryCode: phoneCountryCode as string, number: phoneNumber },
+    nationalId: present(body.nationalId),
+    phone: phoneNumber === null ? null : { countryCode: phoneCountryCode as string, number: phoneNumber },
   })
+}
+
+/** Returns a text that says something; null for one that is absent, empty or blank. */
+export function present(text: string | null | undefined): string | null {
+  return text?.trim() ? text : null
+}
+
+function readAddress(given: Fields['address']): Verdict<KycApplication['address'], HostDenial> {
+  const countryCode = given.countryCode.toUpperCase()
+  const [city, region, postalCode] = [given.city, given.region, given.postalCode].map(present) as [
+    string | null,
+    string | null,
+    string | null,
+  ]
+  const missing = missingField(countryCode, { city, region, postalCode })
+  if (missing) {
+    const field = `address.${missing}`
+    return deny('invalid_request', `${field} is required in ${countryCode}`, { field })
+  }
+  const { line1, line2 } = given
+  return allow({ line1, line2: present(line2), city, region, postalCode, countryCode })
 }
 
 /** Whether a date exists, and a person born on it is 18 to 120 years old. */
@@ -130,12 +162,15 @@ interface FieldSchema {
   readonly description?: string
   readonly properties?: Readonly<Record<string, FieldSchema>>
   readonly required?: readonly string[]
+  readonly anyOf?: readonly FieldSchema[]
 }
 
 /** Describes the fields of a schema; members of objects have names with dots. */
 export function describeFields(schema: object, prefix = ''): DescribedField[] {
   const { properties = {}, required = [] } = schema as FieldSchema
-  return Object.entries(properties).flatMap(([name, field]) => {
+  return Object.entries(properties).flatMap(([name, member]) => {
+    // Of a member that may be null or empty, what it is otherwise.
+    const field = member.anyOf?.[0] ?? member
     if (field.properties) return describeFields(field, `${prefix}${name}.`)
     const { minLength, maxLength, pattern, description = '' } = field
     return {

@@ -9,7 +9,7 @@ import { deny } from '../../product/denials.ts'
 import { invalidState } from '../invalid-state.ts'
 import { applyReferral } from '../referrals/store.ts'
 import * as examples from './examples.ts'
-import { KycBody, readApplication } from './fields.ts'
+import { KycBody, present, readApplication } from './fields.ts'
 import { SUBMIT_JOB } from './job.ts'
 import { DECIDED_STATUSES } from './states.ts'
 import { kycValues } from './values.ts'
@@ -87,9 +87,9 @@ function submit(
         const result = await kyc.submit(tx, accountId, application.value, now)
         if (result.outcome !== 'submitted') return result
         await jobs.add(tx, { kind: SUBMIT_JOB, accountId, subjectId: result.id }, now)
-        const { referralCode } = body as { readonly referralCode?: string }
+        const referralCode = present((body as { readonly referralCode?: string | null }).referralCode)
         // The denial for an invalid code is ignored, because it must not prevent the identity check.
-        if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
+        if (referralCode !== null) await applyReferral(tx, accountId, referralCode.toUpperCase())
         return result
       })
       if (submitted.outcome === 'invalid_state') {

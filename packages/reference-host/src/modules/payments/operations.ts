@@ -84,6 +84,7 @@ export function paymentOperations(services: PaymentServices): Operation[] {
       details: 'Sent and received, newest first.',
       path: '/user/v1/payments',
       scopes: ['payments.read'],
+      byCreation: true,
       name: 'payments',
       component: component('PaymentList', 'A page of payments'),
       item: PaymentSchema,

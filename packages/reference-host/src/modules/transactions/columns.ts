@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatewright/host/internal'
-import { csvAmount, csvInstant, type CsvColumns } from '../csv.ts'
+import { csvAmount, csvInstant, csvInteger, type CsvColumns } from '../csv.ts'
 
 /** The columns of an export. Amounts are never negative: `direction` says whether money left the balance. */
 export const transactionColumns: CsvColumns<Transaction> = {
@@ -10,7 +10,7 @@ export const transactionColumns: CsvColumns<Transaction> = {
   status: ({ status }) => status,
   direction: ({ direction }) => direction,
   amount: ({ amountCents }) => csvAmount(amountCents),
-  amount_cents: ({ amountCents }) => String(amountCents),
+  amount_cents: ({ amountCents }) => csvInteger(amountCents),
   currency: () => 'USD',
   description: ({ description }) => description,
   counterparty: ({ counterparty }) => counterparty,

@@ -29,6 +29,7 @@ function list({ db }: Pick<HostServices, 'db'>): Operation {
     title: 'List withdrawals, newest first',
     path: '/user/v1/withdrawals',
     scopes: ['transactions.read'],
+    byCreation: true,
     name: 'withdrawals',
     component: component('WithdrawalList', 'A page of withdrawals, newest first'),
     item: WithdrawalSchema,

@@ -6,8 +6,9 @@ import { orNull, reply, type ReplyType } from '../reply.ts'
 
 /** The personal data of an application, with the same codes for both surfaces. Never log it. */
 export interface KycApplication {
-  readonly firstName: string
-  readonly lastName: string
+  /** A person with one name has it in one of both, and null in the other. */
+  readonly firstName: string | null
+  readonly lastName: string | null
   /** `YYYY-MM-DD`. */
   readonly birthDate: string
   /** Country codes are two upper-case letters (ISO 3166-1). */
@@ -16,9 +17,10 @@ export interface KycApplication {
   readonly address: {
     readonly line1: string
     readonly line2: string | null
-    readonly city: string
-    readonly region: string
-    readonly postalCode: string
+    /** Null where the country requires none and the person gave none, as also of the two that follow. */
+    readonly city: string | null
+    readonly region: string | null
+    readonly postalCode: string | null
     readonly countryCode: string
   }
   readonly occupation: string

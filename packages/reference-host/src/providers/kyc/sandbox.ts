@@ -33,10 +33,10 @@ export function sandboxKyc({
   const calls = sandboxCalls(db, 'kyc')
   return {
     name: SANDBOX_PROVIDER,
-    async submit(id, { lastName }, signal) {
+    async submit(id, { firstName, lastName }, signal) {
       signal.throwIfAborted()
       const now = clock.now()
-      const name = lastName.toLowerCase()
+      const name = (lastName ?? firstName ?? '').toLowerCase()
       const [, status = 'pending'] = STATUS_BY_NAME.find(([ending]) => name.endsWith(ending)) ?? []
       await calls.addFirst(id, now, status)
       const { what, at } = (await calls.find(id)) as SandboxCall

@@ -33,6 +33,26 @@ t.test('decides about a payment once, under an id of its provider', async t => {
   t.same(counted.splice(0), ['authorized ', 'authorized '])
 })
 
+t.test('a merchant of any name, or of none, is paid, and kept as it can be shown', async t => {
+  const { cardId } = await card()
+  const { validate } = all['authorization.request'] as unknown as { validate(data: unknown): unknown }
+  for (const [given, name, city] of [
+    [{ name: '' }, 'Unnamed merchant', null],
+    [{ name: null, city: null }, 'Unnamed merchant', null],
+    [{}, 'Unnamed merchant', null],
+    [{ name: 'SQ *COFFEE\tBERLIN   ', city: '' }, 'SQ *COFFEE BERLIN', null],
+    [{ name: 'Cafe\u0301', city: 'Zu\u0308rich' }, 'Café', 'Zürich'],
+    [{ name: 'x'.repeat(300), city: '\u0001' }, 'x'.repeat(100), null],
+  ] as const) {
+    const data = request(cardId, { merchant: { mcc: '5411', country: 'US', ...given }, amountCents: 1 })
+    t.equal(validate(data), undefined, JSON.stringify(given))
+    const response = await ask('request', data)
+    t.match(response, { decision: { approved: true } }, JSON.stringify(given))
+    t.match((await rowOf(response)).merchant, { name, city })
+  }
+  counted.splice(0)
+})
+
 t.test('a repeat of a declined or reversed payment keeps its decision', async t => {
   const { cardId } = await card()
   const poor = request(cardId, { amountCents: 1001 })
@@ -267,9 +287,8 @@ t.test('checks what a card network sends', async t => {
     t.notOk(check(event, { ...data, ...nothing }), event)
   const merchant = (more: object): boolean =>
     check('request', { ...sound, merchant: { ...MERCHANT, ...more } })
-  for (const size of [1, 40]) t.ok(merchant({ name: 'x'.repeat(size), city: 'y'.repeat(size) }))
-  for (const size of [0, 41])
-    t.notOk(merchant({ name: 'x'.repeat(size) }) || merchant({ city: 'y'.repeat(size) }))
+  for (const size of [0, 41, 10_000]) t.ok(merchant({ name: 'x'.repeat(size), city: 'y'.repeat(size) }))
+  t.notOk(merchant({ name: 'x'.repeat(10_001) }) || merchant({ name: 7 }))
   t.ok(merchant({ city: null }))
   t.notOk(
     merchant({ mcc: '123' }) ||

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { component, idText, nameText, text } from '@gatewright/host/schemas'
+import { component, idText, text } from '@gatewright/host/schemas'
 import { applyKept, textOrNull } from '@gatewright/host/internal'
 import type { AppliedEvent, EventOutcome, EventType } from '@gatewright/host/internal'
+import { MerchantText, shownText, UNNAMED } from './merchant-text.ts'
 import { movements, type MovementKind, type MovementTerms } from './movements.ts'
 import { decideIncrementInTime } from './network-increment.ts'
 import { decideInTime, type NetworkServices } from './network-request.ts'
@@ -23,9 +24,9 @@ const Request = Type.Object({
   amountCents: Amount,
   currency: Currency,
   merchant: Type.Object({
-    name: nameText(1, 40),
+    name: MerchantText,
     mcc: Type.String({ pattern: '^\\d{4}$' }),
-    city: Type.Optional(Type.Union([nameText(1, 40), Type.Null()])),
+    city: MerchantText,
     country: Type.String({ pattern: '^[A-Z]{2}$' }),
   }),
   declineReason: IssuerReason,
@@ -196,7 +197,7 @@ export function authorizationEvents(
       data: Request,
       decision: Decision,
       decide(provider, { id: networkId, declineReason, ...data }: NetworkRequest, now) {
-        const { merchant } = data
+        const { name, city, ...merchant } = data.merchant
         return decideInTime(network, {
           ...data,
           provider,
@@ -204,7 +205,7 @@ export function authorizationEvents(
           networkId,
           id: authorizationId(provider, networkId),
           issuerReason: declineReason,
-          merchant: { ...merchant, city: merchant.city ?? null },
+          merchant: { ...merchant, name: shownText(name) ?? UNNAMED, city: shownText(city) },
         })
       },
     },

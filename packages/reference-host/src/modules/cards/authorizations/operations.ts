@@ -70,6 +70,7 @@ function listAuthorizations({ db }: Pick<HostServices, 'db'>): Operation {
     details: 'Newest first.',
     path: '/user/v1/cards/{cardId}/authorizations',
     scopes: ['transactions.read'],
+    byCreation: true,
     name: 'authorizations',
     component: component('AuthorizationList', 'A page of authorizations'),
     item: AuthorizationSchema,

@@ -1,4 +1,4 @@
-import { csvAmount, csvInstant, type CsvColumns } from '../../csv.ts'
+import { csvAmount, csvInstant, csvInteger, type CsvColumns } from '../../csv.ts'
 import type { Payin } from '../payins/payin.ts'
 
 /** The columns of an export of pay-ins. The address and the token are those to pay to, and empty without a receiver. */
@@ -8,7 +8,7 @@ export const payinColumns: CsvColumns<Payin> = {
   expires_at: ({ expiresAt }) => csvInstant(expiresAt),
   status: ({ status }) => status,
   amount: ({ amountCents }) => csvAmount(amountCents),
-  amount_cents: ({ amountCents }) => String(amountCents),
+  amount_cents: ({ amountCents }) => csvInteger(amountCents),
   currency: ({ currency }) => currency,
   method: ({ method }) => method,
   plan: ({ planId }) => planId,
