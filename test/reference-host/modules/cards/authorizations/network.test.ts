@@ -35,7 +35,7 @@ t.test('decides about a payment once, under an id of its provider', async t => {
 
 t.test('a merchant of any name, or of none, is paid, and kept as it can be shown', async t => {
   const { cardId } = await card()
-  const { validate } = all['authorization.request'] as unknown as { validate(data: unknown): unknown }
+  const validate = compileSchema(closed(all['authorization.request']!.data))
   for (const [given, name, city] of [
     [{ name: '' }, 'Unnamed merchant', null],
     [{ name: null, city: null }, 'Unnamed merchant', null],
