@@ -1,7 +1,9 @@
 // Parts of the host and of the reference host that their packages do not export, for the tests of those parts.
 type Host = typeof import('../../packages/host/dist/records/publish-events.js') &
   typeof import('../../packages/reference-host/dist/chain/addresses.js') &
+  typeof import('../../packages/reference-host/dist/chain/log-reader.js') &
   typeof import('../../packages/reference-host/dist/chain/unspendable.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/onchain/search-progress.js') &
   typeof import('../../packages/reference-host/dist/modules/webhooks/delivery-rounds.js') &
   typeof import('../../packages/reference-host/dist/modules/webhooks/deliver.js') &
   typeof import('../../packages/reference-host/dist/modules/webhooks/endpoint-url.js') &
@@ -117,7 +119,9 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
 
 const FILES = [
   'reference-host/dist/chain/addresses',
+  'reference-host/dist/chain/log-reader',
   'reference-host/dist/chain/unspendable',
+  'reference-host/dist/modules/subscriptions/onchain/search-progress',
   'host/dist/records/publish-events',
   'reference-host/dist/modules/webhooks/delivery-rounds',
   'reference-host/dist/modules/webhooks/deliver',

@@ -12,6 +12,10 @@ export interface ProductMetrics {
   freeAddresses(chainId: number, asset: string, free: number): void
   /** Sets the next index of an xpub. `xpub` is the id of its branch. */
   nextIndex(xpub: string, index: number): void
+  /** Sets how long ago the newest block was mined up to which a chain was read for payments, in ms. */
+  chainReadAge(chainId: number, ageMs: number): void
+  /** Sets how many final blocks the search for unmatched transfers has yet to read. */
+  unsearchedBlocks(chainId: number, blocks: number): void
   /** Counts a transfer to one of the host's addresses that matches no pay-in. */
   unmatched(chainId: number, reason: string): void
   /** Counts a decision about a payment by card: `authorized`, or `declined` with its reason. */
@@ -37,6 +41,18 @@ export function productMetrics(registry: Registry): ProductMetrics {
       name: 'gatewright_deposit_next_index',
       help: 'Index of the next address of an xpub',
       labelNames: ['xpub'],
+      registers: [registry],
+    }),
+    readAge: new Gauge({
+      name: 'gatewright_chain_read_age_seconds',
+      help: 'Age of the newest block up to which a chain was read for payments',
+      labelNames: ['chain'],
+      registers: [registry],
+    }),
+    unsearched: new Gauge({
+      name: 'gatewright_unmatched_search_blocks',
+      help: 'Final blocks that the search for unmatched payments has yet to read',
+      labelNames: ['chain'],
       registers: [registry],
     }),
     unmatched: new Counter({
@@ -73,6 +89,8 @@ export function productMetrics(registry: Registry): ProductMetrics {
   return {
     freeAddresses: (chainId, asset, count) => metrics.free.set({ chain: String(chainId), asset }, count),
     nextIndex: (xpub, index) => metrics.next.set({ xpub }, index),
+    chainReadAge: (chainId, ageMs) => metrics.readAge.set({ chain: String(chainId) }, ageMs / 1000),
+    unsearchedBlocks: (chainId, blocks) => metrics.unsearched.set({ chain: String(chainId) }, blocks),
     unmatched: (chainId, reason) => metrics.unmatched.inc({ chain: String(chainId), reason }),
     authorization: (outcome, reason) => metrics.decisions.inc({ outcome, reason }),
     attention: (kind, count) => metrics.attention.set({ kind }, count),

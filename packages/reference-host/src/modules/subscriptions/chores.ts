@@ -1,10 +1,12 @@
 import type { HostServices } from '@gatewright/host'
 import type { Chore } from '@gatewright/host/internal'
+import { type LogReader, logReader } from '../../chain/log-reader.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import type { Config } from '../../config/config.ts'
 import type { ProductMetrics } from '../../product/metrics.ts'
 import type { UserStore } from '../users/store.ts'
 import { addressSupply } from './onchain/address-supply.ts'
+import { searchProgress } from './onchain/search-progress.ts'
 import { receivingXpubs } from './onchain/skip-addresses.ts'
 import { unmatchedTransferStore } from './onchain/unmatched-transfer-store.ts'
 import { unmatchedTransferSearch } from './onchain/unmatched-transfers.ts'
@@ -33,9 +35,15 @@ export function subscriptionChores(services: SubscriptionChoreServices): readonl
   const { readiness, db, clock, settlement, report, config, productMetrics, readers } = services
   const expire = payinExpiry({ db, clock, settlement })
   const measure = addressSupply(db, config.payinReceivers, productMetrics, report)
+  const progress = searchProgress(db, [...readers.keys()], productMetrics, report)
   return [
-    ...[...readers.values()].map(reader => watchChore(services, reader)),
-    ...[...readers.values()].map(reader => unmatchedSearch(services, reader)),
+    ...[...readers.values()].flatMap(reader => {
+      const logs = logReader(reader)
+      return [watchChore(services, reader, logs), unmatchedSearch(services, reader.chainId, logs)]
+    }),
+    ...(readers.size === 0
+      ? []
+      : [{ name: 'measure searches of chains', everyMs: MINUTE_MS, run: () => progress(clock.now()) }]),
     {
       name: 'measure deposit addresses',
       everyMs: MINUTE_MS,
@@ -57,6 +65,7 @@ export function subscriptionChores(services: SubscriptionChoreServices): readonl
 function watchChore(
   { config, db, clock, settlement, report }: SubscriptionChoreServices,
   reader: ChainReader,
+  logs: LogReader,
 ): Chore {
   const { payinReceivers, chainPollSeconds } = config
   const everyMs = chainPollSeconds * 1000
@@ -71,6 +80,7 @@ function watchChore(
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
       xpubs: receivingXpubs(payinReceivers),
       reader,
+      logs,
       report,
       // Long enough that the reading host keeps the lease, short enough that another host soon takes over.
       leaseMs: 3 * everyMs,
@@ -81,16 +91,17 @@ function watchChore(
 /** Records transfers on one chain that match no pay-in. */
 function unmatchedSearch(
   { config, db, clock, users, productMetrics }: SubscriptionChoreServices,
-  reader: ChainReader,
+  chainId: number,
+  logs: LogReader,
 ): Chore {
-  const { chainId } = reader
   return {
     name: `record unmatched transfers of chain ${chainId}`,
     everyMs: MINUTE_MS,
     run: unmatchedTransferSearch({
       store: unmatchedTransferStore(db),
       clock,
-      reader,
+      chainId,
+      logs,
       receivers: config.payinReceivers.filter(each => each.chainId === chainId),
       accountOf: address => users.accountOfWallet(chainId, address),
       count: reason => productMetrics.unmatched(chainId, reason),

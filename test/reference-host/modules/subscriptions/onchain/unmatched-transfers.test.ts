@@ -114,6 +114,39 @@ t.test('continues a search where it stopped after the node failed', async t => {
   t.equal(await accountOf(url, user.account), user.address)
 })
 
+t.test(
+  'finds transfers on a node that takes 10 blocks in a call, and shows how many blocks are left',
+  async t => {
+    const before = await counted()
+    const user = await newUser()
+    await pay(user.account, receiver, 9n)
+    await mine(url, 4 * FINAL)
+    const shown = async (): Promise<number> => {
+      await host.chore('measure searches of chains')
+      // Metrics are rendered at most once a second.
+      clock.advance(1000)
+      const text = await (await fetch(`${host.url}/metrics`)).text()
+      t.match(text, /^gatewright_chain_read_age_seconds\{chain="\d+"\} \d/m)
+      return Number(/^gatewright_unmatched_search_blocks\{chain="\d+"\} (\d+)$/m.exec(text)?.[1])
+    }
+    front.response = async (call, real) => {
+      const [filter] = call.params as [{ fromBlock: string; toBlock: string }]
+      const isWide = call.method === 'eth_getLogs' && Number(filter.toBlock) - Number(filter.fromBlock) >= 10
+      return isWide ? { error: { code: -32005, message: 'at most 10 blocks' } } : real()
+    }
+    t.teardown(() => (front.response = (_, real) => real()))
+    await watch()
+    t.ok((await shown()) >= 3 * FINAL, 'the blocks are final and not searched')
+    await search()
+    t.same(await counted(), { ...before, no_payin: (before['no_payin'] ?? 0) + 1 })
+    t.equal(await shown(), 0)
+    const failed = front.requests.length
+    await mine(url, 5)
+    await watch()
+    t.ok(front.requests.length - failed < 10, 'the next round fails at no limit')
+  },
+)
+
 t.test('shows how many addresses of a list are free, and warns when few are', async t => {
   await host.chore('measure deposit addresses')
   // Metrics are rendered at most once a second.

@@ -1,3 +1,4 @@
+import type { LogReader } from '../../../chain/log-reader.ts'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { AddressGap } from './address-gap.ts'
 import type { AssignmentServices } from './assign-transfers.ts'
@@ -5,44 +6,36 @@ import { payinsOnChain } from './payins-on-chain.ts'
 
 /** Reads the transfers of block ranges to all watched addresses of a chain. */
 interface RangeReader {
-  /** Returns how many blocks the next range may have. */
-  span(): number
-  /** Reads the transfers of a range of any length. */
-  find(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]>
-  /** Reads the transfers of a range. Halves the span when the node rejects the range, else doubles it. */
-  read(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]>
+  /** Checks that the node knows a block and its events. */
+  check(block: number): Promise<void>
+  /** Reads as many blocks as the node takes, at most up to `toBlock`; `toBlock` of the result is the last one that was read. */
+  read(
+    fromBlock: number,
+    toBlock: number,
+  ): Promise<{ readonly transfers: readonly TokenTransfer[]; readonly toBlock: number }>
 }
-
-/** Maximum number of blocks in one range. */
-const MAX_BLOCKS = 20_000
 
 /** Creates the range reader of a chain. */
 export function rangeReader(
-  { db, reader, receivers }: Pick<AssignmentServices, 'db' | 'reader' | 'receivers'>,
+  {
+    db,
+    reader,
+    receivers,
+    logs,
+  }: Pick<AssignmentServices, 'db' | 'reader' | 'receivers'> & { readonly logs: LogReader },
   ahead: AddressGap,
 ): RangeReader {
   const pending = payinsOnChain(db)
   const tokens = [...new Set(receivers.map(({ token }) => token))]
   const shared = receivers.map(({ receiver }) => receiver)
-  let span = MAX_BLOCKS
 
-  const find: RangeReader['find'] = async (fromBlock, toBlock) => {
+  const read: RangeReader['read'] = async (fromBlock, toBlock) => {
     const own = [...(await pending.openAddresses(reader.chainId)), ...(await ahead.addresses())]
-    return reader.transfers({ tokens, receivers: [...new Set([...shared, ...own])], fromBlock, toBlock })
+    return logs.step({ tokens, receivers: [...new Set([...shared, ...own])], fromBlock, toBlock })
   }
 
   return {
-    find,
-    span: () => span,
-    async read(fromBlock, toBlock) {
-      try {
-        const found = await find(fromBlock, toBlock)
-        span = Math.min(MAX_BLOCKS, 2 * span)
-        return found
-      } catch (error) {
-        span = Math.max(1, Math.floor(span / 2))
-        throw error
-      }
-    },
+    read,
+    check: async block => void (await read(block, block)),
   }
 }

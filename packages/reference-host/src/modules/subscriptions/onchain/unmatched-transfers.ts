@@ -1,5 +1,6 @@
 import type { Clock } from '@gatewright/kernel/internal'
-import type { ChainReader, TokenTransfer } from '../../../chain/reader.ts'
+import type { LogReader } from '../../../chain/log-reader.ts'
+import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { unmatchedReason, type UnmatchedReason } from './unmatched-reason.ts'
 import type { UnmatchedTransferStore } from './unmatched-transfer-store.ts'
@@ -8,8 +9,10 @@ import type { UnmatchedTransferStore } from './unmatched-transfer-store.ts'
 interface SearchServices {
   readonly store: UnmatchedTransferStore
   readonly clock: Clock
-  readonly reader: ChainReader
-  /** The configured receivers of the reader's chain: at least one, since each chain comes from a receiver. */
+  readonly chainId: number
+  /** Reads the chain's logs, shared with the watcher. */
+  readonly logs: LogReader
+  /** The configured receivers of the chain: at least one, since each chain comes from a receiver. */
   readonly receivers: readonly PayinReceiver[]
   /** Finds the account whose wallet has this address. */
   readonly accountOf: (address: string) => Promise<string | undefined>
@@ -19,8 +22,6 @@ interface SearchServices {
 
 /** Pause between two searches of a chain, over all hosts, in ms (5 minutes). */
 const EVERY_MS = 300_000
-/** Maximum number of blocks in one call to the node. */
-const BLOCKS = 2000
 /** Maximum number of deposit addresses in one call to the node. */
 const ADDRESSES = 500
 
@@ -31,8 +32,7 @@ const ADDRESSES = 500
  * wrong. Transfers of zero units are left out, since anyone can create them with any sender.
  */
 export function unmatchedTransferSearch(services: SearchServices): (signal: AbortSignal) => Promise<void> {
-  const { store, clock, reader, receivers, accountOf, count } = services
-  const { chainId } = reader
+  const { store, clock, chainId, logs, receivers, accountOf, count } = services
   const tokens = [...new Set(receivers.map(({ token }) => token))]
   const sharedAddresses = [...new Set(receivers.map(({ receiver }) => receiver))]
 
@@ -52,8 +52,8 @@ export function unmatchedTransferSearch(services: SearchServices): (signal: Abor
     fromBlock: number,
     toBlock: number,
   ): Promise<void> {
-    const transfers = await reader.transfers({ tokens, receivers: addresses, fromBlock, toBlock })
-    for (const transfer of transfers) await record(transfer)
+    for await (const { transfers } of logs.steps({ tokens, receivers: addresses, fromBlock, toBlock }))
+      for (const transfer of transfers) await record(transfer)
   }
 
   async function searchBlocks(fromBlock: number, toBlock: number): Promise<void> {
@@ -70,10 +70,11 @@ export function unmatchedTransferSearch(services: SearchServices): (signal: Abor
     const lastSearchBefore = now - EVERY_MS
     const range = await store.claim(chainId, now, lastSearchBefore)
     if (!range) return
-    for (let from = range.fromBlock; from <= range.toBlock && !signal.aborted; from += BLOCKS) {
-      const to = Math.min(range.toBlock, from + BLOCKS - 1)
+    for (let from = range.fromBlock; from <= range.toBlock && !signal.aborted; ) {
+      const to = Math.min(range.toBlock, from + logs.span() - 1)
       await searchBlocks(from, to)
       await store.advance(chainId, to + 1)
+      from = to + 1
     }
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
+import type { LogReader } from '../../../chain/log-reader.ts'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { addressGap } from './address-gap.ts'
 import { transferAssignment, type AssignmentServices } from './assign-transfers.ts'
@@ -13,6 +14,8 @@ import { submittedLookups } from './submitted-lookups.ts'
 interface WatcherServices extends AssignmentServices {
   /** All configured xpubs, those of other chains too. */
   readonly xpubs: readonly ReceivingXpub[]
+  /** Reads the chain's logs, shared with the search for unmatched transfers. */
+  readonly logs: LogReader
   /** How long a lease keeps other hosts from reading the chain, in ms. */
   readonly leaseMs: number
 }
@@ -32,7 +35,7 @@ const FAR_AHEAD_MS = 3_600_000
  * nevertheless, they find the same transfers, and each is applied once.
  */
 export function chainWatcher(services: WatcherServices): (signal: AbortSignal) => Promise<void> {
-  const { db, clock, reader, receivers, xpubs, leaseMs, report } = services
+  const { db, clock, reader, receivers, xpubs, logs, leaseMs, report } = services
   const { chainId } = reader
   const owner = randomUUID()
   const cursors = chainCursorStore(db)
@@ -57,14 +60,13 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   ): Promise<readonly TokenTransfer[]> {
     const shown: TokenTransfer[] = []
     // Confirmations are counted from the head, so the node must know that block before anything settles.
-    if (nextBlock + ranges.span() - 1 < head) await ranges.find(head, head)
+    if (nextBlock + logs.span() - 1 < head) await ranges.check(head)
     // Reading starts at the earliest block with a confirming transfer: after a reorganisation, another transfer may have
     // replaced it.
     const seen = (await pending.confirmingTransfers(chainId)).map(each => each.seen.blockNumber)
     const final = Math.min(firstNotFinal(head), ...seen)
     for (let from = nextBlock; from <= head && !signal.aborted; ) {
-      const to = Math.min(head, from + ranges.span() - 1)
-      const found = await ranges.read(from, to)
+      const { transfers: found, toBlock: to } = await ranges.read(from, head)
       await transfers.apply(found, head, from)
       // The addresses after a skipped one were not read yet, so the range is read again.
       if (await ahead.skipPaid(found)) continue
@@ -84,7 +86,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     const { number: head, minedAt } = await reader.head()
     if (cursor === 'never_read') {
       // Before the first reading of a chain there are no pay-ins on it. This call checks that the node has the block.
-      await ranges.find(head, head)
+      await ranges.check(head)
       await cursors.start(chainId, head, firstNotFinal(head))
       return true
     }
