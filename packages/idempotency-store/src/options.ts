@@ -69,8 +69,9 @@ export interface IdempotencyBaseOptions {
    */
   readonly maxCachedBytes?: number
   /**
-   * How payloads are compared. Default `raw`: byte by byte. Changing it changes every fingerprint, so retries of earlier
-   * writes are denied as reused keys.
+   * How payloads are compared, and what `effectId` is made of. Default `canonical-json`: as JSON values, so that a client that writes
+   * the members of its body in another order repeats the same write. `raw`: byte by byte. Changing it changes every fingerprint and
+   * `effectId`: retries of earlier writes are denied as reused keys, and after their records are gone they are new writes.
    */
   readonly fingerprint?: FingerprintMode
   /**
@@ -126,7 +127,7 @@ const BASE_OPTIONS: OptionTable<IdempotencyBaseOptions> = {
   storedHeaders: { default: DEFAULT_HEADERS },
   maxResponseBytes: { min: 0, max: 16_777_216, default: 262_144 },
   maxCachedBytes: { min: 0, max: 1_073_741_824, default: 8_388_608 },
-  fingerprint: { is: ['raw', 'canonical-json'], default: 'raw' },
+  fingerprint: { is: ['raw', 'canonical-json'], default: 'canonical-json' },
   encryption: true,
   recover: { default: async () => ({ state: 'unknown' }) },
   timer: { default: nodeTimer },

@@ -26,7 +26,21 @@ t.test('computes the same effectId in every version, for each mode and with a ta
   }
 })
 
-t.test('compares bytes by default', async t => {
+t.test('compares bodies as JSON values by default', async t => {
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), waitMs: 0 })
+  const [one, two] = ['{"a":1,"b":"x"}', '{ "b": "\\u0078", "a": 1.0 }'].map(text => write({ text }))
+  await idempotency.begin(one!)
+  t.match(await idempotency.begin(two!), { code: 'request_in_progress' })
+  const effectIds = [one!, two!].map(async each => {
+    const elsewhere = createIdempotency({ storage: memoryIdempotency() })
+    return ((await elsewhere.begin(each)) as unknown as { value: { claim: { effectId: string } } }).value
+      .claim.effectId
+  })
+  const [first, second] = await Promise.all(effectIds)
+  t.equal(second, first, 'and they have one effectId where no record is left')
+})
+
+t.test('raw: compares bytes', async t => {
   t.equal(await same('raw', '{"a":1}', '{"a":1}'), true)
   t.equal(await same('raw', '{"a":1}', '{"a": 1}'), false)
   t.equal(await same('raw', '', ''), true)

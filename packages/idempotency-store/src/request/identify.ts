@@ -21,7 +21,7 @@ export interface IdempotentRequest {
    * Another target is another payload. Absent: empty.
    */
   readonly target?: string | undefined
-  /** The bytes as received. Do not serialize parsed JSON again: that gives other bytes. */
+  /** The bytes as received. Do not serialize parsed JSON again: parsing loses what makes two bodies differ, such as digits of numbers. */
   readonly body: Uint8Array
 }
 
@@ -34,8 +34,8 @@ export interface IdentifiedRequest {
    */
   readonly storageKey: string
   /**
-   * Identifies the effect, in 43 characters of base64url: the same for every run of one account, operation, key and payload, on
-   * every host, forever. The system that makes the effect should use it as idempotency key or unique id: this protects the
+   * Identifies the effect, in 43 characters of base64url: the same for every run of one account, operation, key, method, target and
+   * body (as JSON value, or byte by byte: `fingerprint`), on every host, forever. The system that makes the effect should use it as idempotency key or unique id: this protects the
    * effect even if the store loses its records. The record stores it as the payload's fingerprint.
    */
   readonly effectId: string
