@@ -1,6 +1,7 @@
 import { trustedProxies } from '@gatewright/http'
 import { readConfig } from '@gatewright/reference-host'
 import fc from 'fast-check'
+import { docsLink } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 t.test('has a default for everything in the sandbox', async t => {
@@ -53,6 +54,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     serviceName: 'Acme',
     environment: 'sandbox',
     publicUrl: 'https://api.acme.example',
+    errorsPage: docsLink('errors.md'),
     dataDir: '/srv/acme',
     keyPeppers: [
       { id: 'new', secret: 'a'.repeat(32) },
@@ -83,8 +85,6 @@ t.test('reads the given variables, and takes the defaults of the others', async 
       pollsPerAddressPerMinute: 120,
     },
     databaseUrl: undefined,
-    databasePartitions: 1,
-    databaseFeatures: 'all',
     databasePrepare: true,
     databaseListenUrl: undefined,
     migrate: true,
