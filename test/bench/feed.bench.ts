@@ -45,10 +45,10 @@ async function insertSessions(accounts: readonly string[]): Promise<string[]> {
       part.map(of)
     const id = column(({ sessionId }) => sessionId)
     await pool.query(
-      `insert into gw_sessions (route, id, account, root_id, path, expires_at, record)
+      `insert into gw_sessions (lane, id, account, root_id, path, expires_at, record)
         select * from unnest($1::text[], $2::text[], $3::text[], $2::text[], $2::text[], $4::bigint[], $5::text[])`,
       [
-        column(({ accountId }) => routeOf(accountId)),
+        column(({ accountId }) => String(laneOf(routeOf(accountId)))),
         id,
         column(({ accountId }) => keyDigest(accountId)),
         column(({ expiresAt }) => expiresAt),

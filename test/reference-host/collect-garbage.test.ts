@@ -30,8 +30,8 @@ t.test('one round deletes all rows that are due, however many came since the las
     ${numbers} select 'request' || n, 'token' || n, 'code', 'started', 'address', 0, 1 from numbers`
   const messages = `insert into gw_provider_messages (provider, message_id, digest, received_at)
     ${numbers} select 'provider', 'message' || n, '', 0 from numbers`
-  const audit = `insert into gw_audit (route, id, account, at, expires_at, entry)
-    ${numbers} select 'en', 'entry' || n, 'account', 0, 1, '{}' from numbers`
+  const audit = `insert into gw_audit (lane, id, account, at, expires_at, entry)
+    ${numbers} select '1', 'entry' || n, 'account', 0, 1, '{}' from numbers`
   for (const text of [requests, messages, audit]) await rows(db, text)
   for (const chore of ['collect garbage', 'maintain keys']) await host.chore(chore)
   for (const table of ['gw_cli_requests', 'gw_provider_messages']) t.equal(await count(table), 0)

@@ -34,7 +34,7 @@ const SEVERAL: readonly (readonly [text: RegExp, reason: string])[] = [
 ]
 
 /** The guard of each host reads all lanes of the revocation feed, in the background of whatever runs: at most one page of each. */
-const FEED = /from gw_feed as feed where feed\.lane = reader\.lane and /
+const FEED = /row_number\(\) over \(partition by lane order by position\) as place from gw_feed/
 
 /** A payment has a leg of its payer and one of its receiver, and looks for its id in both accounts, in one statement. */
 const PAYMENT = { text: /^with debit as \(insert into gw_ledger_legs/, looksAt: 'gw_ledger_legs: 2' } as const

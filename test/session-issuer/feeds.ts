@@ -10,7 +10,7 @@ export async function readSqlFeed(
   prefix?: string,
 ): Promise<FeedEntry[]> {
   const { table } = sqlFeed(prefix)
-  const places = positions.map((position, lane) => `(${lane}, ${position})`).join(', ')
+  const places = positions.map((position, lane) => `('${lane}', ${position})`).join(', ')
   const { rows } = await db.query(`with places (lane_read, reached) as (values ${places})
     select * from ${table} join places on lane = lane_read where position > reached order by lane, position`)
   return rows.map(row => ({

@@ -37,23 +37,24 @@ async function fill(db: SqlClient): Promise<void> {
   const { digest, pepperId, lastUsedAt: _used, ...key } = keyRecord('ACC', { id: 'ID' })
   const { revokedAt: _revoked, ...session } = sessionRecord({ sessionId: 'ID', accountId: 'ACC' })
   const id = `lpad((n % 100)::text, 2, '0') || 'id' || lpad(n::text, 10, '0')`
-  const route = `lpad((n % 100)::text, 2, '0')`
+  // As `laneOf` computes it from the two digits with which the ids begin.
+  const lane = `((n % 100 / 10 * 62 + n % 10) % 32)::text`
   const record = (value: object): string => `replace($1, 'ID', ${id})`.replace('$1', quote(value))
   const quote = (value: object): string => `'${JSON.stringify(value)}'`
   // 43 characters like the digest of an account id, in random order.
   const account = `rpad(md5(n::text), 43, 'x')`
   const series = `from generate_series(1, ${MANY_ROWS}) n`
-  await db.query(`insert into gw_accounts select ${route}, ${account}, 1 ${series}`)
+  await db.query(`insert into gw_accounts select ${lane}, ${account}, 1 ${series}`)
   await db.query(
-    `insert into gw_keys select ${route}, ${id}, ${account}, ${id}, '${digest}', '${pepperId}', null, null, ${record(key)} ${series}`,
+    `insert into gw_keys select ${lane}, ${id}, ${account}, ${id}, '${digest}', '${pepperId}', null, null, ${record(key)} ${series}`,
   )
   await db.query(
-    `insert into gw_sessions select ${route}, ${id}, ${account}, ${id}, ${id}, ${session.expiresAt}, null, ${record(session)} ${series}`,
+    `insert into gw_sessions select ${lane}, ${id}, ${account}, ${id}, ${id}, ${session.expiresAt}, null, ${record(session)} ${series}`,
   )
-  await db.query(`insert into gw_key_policies select ${route}, 'pol_' || ${id}, ${id}, '{}' ${series}`)
-  await db.query(`insert into gw_session_policies select ${route}, 'pol_' || ${id}, ${id}, '{}' ${series}`)
+  await db.query(`insert into gw_key_policies select ${lane}, 'pol_' || ${id}, ${id}, '{}' ${series}`)
+  await db.query(`insert into gw_session_policies select ${lane}, 'pol_' || ${id}, ${id}, '{}' ${series}`)
   await db.query(
-    `insert into gw_feed (lane, kind, id, version, at) select n % 32, 'key', ${id}, 2, n ${series}`,
+    `insert into gw_feed (lane, kind, id, version, at) select ${lane}, 'key', ${id}, 2, n ${series}`,
   )
 }
 
@@ -96,7 +97,7 @@ t.test('every look-up among very many rows uses an index and reads at most 6 pag
   const id = '00id0000200000'
   const { rows } = await db.query('select account from gw_keys where id = $1', [id])
   const account = rows[0]?.['account'] as string
-  const route = id.slice(0, 2)
+  const lane = '0'
   const keys = (what: string) => postgresCredentials(spied(what)).keys
   const sessions = (what: string) => postgresCredentials(spied(what)).sessions
   t.equal((await keys('find a key').find(id))?.id, id)
@@ -108,21 +109,21 @@ t.test('every look-up among very many rows uses an index and reads at most 6 pag
   await explain(
     'load an account',
     `select a.revision, k.id, k.record, k.digest, k.pepper_id, k.last_used_at from gw_accounts a
-      left join gw_keys k on k.route = $1 and k.account = a.account where a.route = $1 and a.account = $2`,
-    [route, account],
+      left join gw_keys k on k.lane = $1 and k.account = a.account where a.lane = $1 and a.account = $2`,
+    [lane, account],
   )
   await explain(
     'list the sessions of an account',
-    `select record, revoked_at from gw_sessions where route = $1 and account = $2 and expires_at > $3
+    `select record, revoked_at from gw_sessions where lane = $1 and account = $2 and expires_at > $3
       and (expires_at, id) < ($4, $5) and revoked_at is null order by expires_at desc, id desc limit $6`,
-    [route, account, 0, Number.MAX_SAFE_INTEGER, '', 100],
+    [lane, account, 0, Number.MAX_SAFE_INTEGER, '', 100],
   )
   const update =
-    'update gw_accounts set revision = revision + 1 where route = $3 and account = $1 and revision = $2'
-  await explain('raise a revision', update, [account, 1, route])
-  const revoke = `update gw_sessions set revoked_at = $1 where route = $5 and root_id = $2 and (path = $3 or substr(path, 1, length($4)) = $4)
+    'update gw_accounts set revision = revision + 1 where lane = $3 and account = $1 and revision = $2'
+  await explain('raise a revision', update, [account, 1, lane])
+  const revoke = `update gw_sessions set revoked_at = $1 where lane = $5 and root_id = $2 and (path = $3 or substr(path, 1, length($4)) = $4)
     and revoked_at is null and expires_at > $1 returning id`
-  await explain('revoke a session', revoke, [1, id, id, `${id}/`, route])
+  await explain('revoke a session', revoke, [1, id, id, `${id}/`, lane])
   const feed = sqlRevocationFeed(spied('read the feed on'))
   const positions = FEED_START.map(() => MANY_ROWS - 50)
   t.equal((await feed.after(positions, 10)).length, 50)

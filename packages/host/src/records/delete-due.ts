@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock } from '@gatewright/kernel/internal/sql'
+import { takesDue } from '@gatewright/kernel/internal/sql'
 
 /** Which rows of a table are deleted, and by which columns. */
 interface DueRows {
@@ -14,8 +14,8 @@ interface DueRows {
 }
 
 /**
- * Deletes up to `limit` rows whose instant is before `before`, the oldest first, and resolves to their number. Hosts that call it at the same
- * time delete different rows and do not wait for each other. Faults: `ERR_STORE_*`.
+ * Deletes up to `limit` rows whose instant is before `before`, the oldest first, and resolves to their number. Of hosts that call it at the same
+ * time, one deletes a row. Faults: `ERR_STORE_*`.
  */
 export async function deleteDue(
   db: SqlQueries,
@@ -23,7 +23,6 @@ export async function deleteDue(
   limit: number,
   before: EpochMs,
 ): Promise<number> {
-  const text = `delete from ${table} where (${key}) in (select ${key} from ${table}
-    where ${only} and ${at} < $1 order by ${at} limit $2${rowLock(db, 'for update skip locked')}) returning 1`
-  return (await rows(db, text, [before, limit])).length
+  const taken = takesDue({ table, key, due: `${only} and ${at} < $1`, order: at, limit: '$2' })
+  return (await rows(db, `delete from ${table} where ${taken} returning 1`, [before, limit])).length
 }

@@ -1,7 +1,7 @@
 import { keyDigest } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { defer, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { deleteDue } from './delete-due.ts'
 import { newId } from './new-id.ts'
@@ -125,17 +125,16 @@ export const events = {
   },
   /** Returns the lanes in which events wait to be published. */
   async waitingLanes(db: SqlQueries): Promise<number[]> {
-    const text = `select lane from gw_event_lanes lanes
-      where exists (select 1 from gw_events where waiting_lane = lanes.lane) order by lane`
+    const text =
+      'select distinct waiting_lane as lane from gw_events where waiting_lane is not null order by lane'
     return (await rows(db, text)).map(row => toInteger(row['lane']))
   },
   /**
-   * Returns events that wait in a lane, in the order in which they were recorded, and locks them until the transaction ends. An event that
-   * another transaction has locked is left for later.
+   * Returns events that wait in a lane, in the order in which they were recorded. Lock the lane before: who holds it is the only one that
+   * ends the wait of its events.
    */
   waiting(tx: SqlQueries, lane: number, limit: number): Promise<RecordedEvent[]> {
-    const conditions = `where waiting_lane = $1 order by position limit $2${rowLock(tx, 'for update skip locked')}`
-    return records.select(tx, conditions, [lane, limit])
+    return records.select(tx, 'where waiting_lane = $1 order by position limit $2', [lane, limit])
   },
   /** Ends the wait of an event, in the round trip of the next statement. */
   async endWait(tx: SqlQueries, { accountId, id }: RecordedEvent): Promise<void> {

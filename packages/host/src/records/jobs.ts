@@ -1,6 +1,6 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { defer, takesDue, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { defaulted, instant, integer, text } from './columns.ts'
 import { hostTable, type Row } from './table.ts'
 
@@ -81,19 +81,16 @@ const POSTPONE = `update gw_jobs set due_at = $5, leased_until = 0 where ${LEASE
 
 /** Makes the job queue of a database. */
 export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue {
-  const skipLocked = rowLock(db, 'for update skip locked')
   const started = new Set<Promise<void>>()
 
   /** Leases up to `limit` due jobs that meet a condition with the parameters $4, $5 ... */
   const lease = async (condition: string, values: readonly string[], limit: number): Promise<Job[]> => {
     const now = clock.now()
-    // `materialized` evaluates the subquery once, so that at most `limit` jobs are leased. The condition is repeated so that the
-    // update looks at one partition if the condition names the account.
-    const text = `with due as materialized (select account_id, kind, subject_id from gw_jobs
-        where due_at <= $2 and ${condition} order by due_at limit $3${skipLocked})
-      update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
-      where ${condition} and (account_id, kind, subject_id) in (select account_id, kind, subject_id from due)
-      returning ${jobTable.columns}`
+    const due = `due_at <= $2 and ${condition}`
+    const key = 'account_id, kind, subject_id'
+    const taken = takesDue({ table: 'gw_jobs', key, due, order: 'due_at', limit: '$3' })
+    const text = `update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
+      where ${taken} returning ${jobTable.columns}`
     return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(jobTable.read)
   }
 

@@ -123,7 +123,7 @@ create table {prefix}heartbeats (
   beats bigint not null,
   at bigint not null,
   previous_at bigint not null
-) {reference};
+) {lookup by host_id};
 
 -- Acknowledged heartbeats that the database has lost, and other writes with them. No host is ready until an operator has accepted it.
 create table {prefix}lost_history (

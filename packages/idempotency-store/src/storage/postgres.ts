@@ -68,8 +68,7 @@ function singleStatements(db: SqlQueries, table: string, inserted: 'running' | '
     const found = await rows(db, find, [digest, accountId, now])
     return found.length > 0 ? found : rows(db, replace, values)
   }
-  // Collecting skips locked rows, because it locks rows in another order than the other statements.
-  return sqlStatements(db, table, begin, 'for update skip locked')
+  return sqlStatements(db, table, begin)
 }
 
 /** How long a begin waits for another transaction that runs the same key. Long enough for most to end. */

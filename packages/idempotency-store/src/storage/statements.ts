@@ -5,6 +5,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
+  takesDue,
   toInteger,
   toText,
   type SqlRow,
@@ -145,15 +146,9 @@ function toRecord(row: SqlRow): RunRecord {
 }
 
 /**
- * Makes the statements that Postgres and SQLite share, one per method, given the store's own `begin`. `lock` is added to
- * the subquery that selects the records to delete.
+ * Makes the statements that Postgres and SQLite share, one per method, given the store's own `begin`.
  */
-export function sqlStatements(
-  db: SqlQueries,
-  table: string,
-  begin: SqlStatements['begin'],
-  lock = '',
-): SqlStatements {
+export function sqlStatements(db: SqlQueries, table: string, begin: SqlStatements['begin']): SqlStatements {
   const end = `update ${table} set state = $4,
     response = case when state = 'running' then $5 else response end,
     until = case when state = 'running' then $6 else until end,
@@ -161,10 +156,9 @@ export function sqlStatements(
     where ${IS_RECORD} and fence = $3
       and (state = 'running' or (state = $4 and coalesce(response, '') = coalesce($5, '')))
     returning 1 as won`
-  const collect = `with
-    ended as (select account_id, digest from ${table}
-      where state <> 'running' and until <= $1 order by until limit $2 ${lock})
-    delete from ${table} where (account_id, digest) in (select account_id, digest from ended) returning 1 as gone`
+  const due = "state <> 'running' and until <= $1"
+  const taken = takesDue({ table, key: 'account_id, digest', due, order: 'until', limit: '$2' })
+  const collect = `delete from ${table} where ${taken} returning 1 as gone`
   const extend = `update ${table} set until = case when until < $4 then $4 else until end
     where ${IS_RECORD} and fence = $3 and state = 'running' and until > $5 returning 1 as won`
   // Without its owner, a repeated begin no longer takes the run for its own.

@@ -5,6 +5,7 @@ import {
   affected,
   checkedPrefix,
   DEFAULT_PREFIX,
+  takesDue,
   toInteger,
   toText,
   type SqlRow,
@@ -62,30 +63,19 @@ export function readUsage(digests: readonly string[], found: readonly SqlRow[]):
 }
 
 /**
- * Implements `SpendStorage.collect` in one statement: deletes the counters that expired first, and returns how many. `condition`, such as
- * `and c.used = 0`, restricts them.
+ * Implements `SpendStorage.collect` in one statement: deletes the counters that expired first, and returns how many.
  */
 export async function deleteExpiredCounters(
   db: SqlQueries,
   prefix: string,
   limit: number,
   now: EpochMs,
-  condition = '',
 ): Promise<number> {
   const table = `${prefix}spend_counters`
   const values = [now - GRACE_MS, limit]
   if (db.dialect === 'mariadb')
-    return affected(
-      db,
-      `delete from ${table} where expires_at <= $1 ${condition} order by expires_at limit $2`,
-      values,
-    )
-  const deleted = await rows(
-    db,
-    `delete from ${table} where (account, counter) in
-      (select account, counter from ${table} c where expires_at <= $1 ${condition} order by expires_at limit $2)
-      returning 1 as deleted`,
-    values,
-  )
-  return deleted.length
+    return affected(db, `delete from ${table} where expires_at <= $1 order by expires_at limit $2`, values)
+  const due = 'expires_at <= $1'
+  const taken = takesDue({ table, key: 'account, counter', due, order: 'expires_at', limit: '$2' })
+  return (await rows(db, `delete from ${table} where ${taken} returning 1 as deleted`, values)).length
 }

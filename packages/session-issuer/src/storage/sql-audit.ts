@@ -1,15 +1,14 @@
 import { keyDigest } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { takesDue, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
-import { routeOf, routeOfDigest } from '../route.ts'
-import { parameters } from './sql-parameters.ts'
+import { laneOfDigest, parameters } from './sql-parameters.ts'
 
 /** How many columns an audit row has. */
 const COLUMNS = 6
 /** The columns of an audit row, in the order of `auditValues`. */
-export const AUDIT_COLUMNS = '(route, id, account, at, expires_at, entry)'
+export const AUDIT_COLUMNS = '(lane, id, account, at, expires_at, entry)'
 
 /** The table of audit rows. */
 export const auditTable = (prefix: string): string => `${prefix}audit`
@@ -18,7 +17,7 @@ export const auditTable = (prefix: string): string => `${prefix}audit`
 export function auditValues(entry: AuditEntry): SqlValue[] {
   const { id, accountId, at, expiresAt } = entry
   const account = keyDigest(accountId)
-  return [routeOfDigest(account), id, account, at, expiresAt, JSON.stringify(entry)]
+  return [laneOfDigest(account), id, account, at, expiresAt, JSON.stringify(entry)]
 }
 
 /** Appends rows in an open transaction, all by one statement. */
@@ -36,26 +35,21 @@ export async function appendAudit(
 /** `AuditStorage` on either SQL store. */
 export function sqlAuditStorage(db: SqlClient, prefix: string): AuditStorage {
   const table = auditTable(prefix)
-  // Two hosts that collect at the same time lock different rows instead of waiting for each other.
-  const skip = rowLock(db, 'for update skip locked')
   return {
     async list(accountId, limit, { at, id = '' }) {
+      const account = keyDigest(accountId)
       const found = await rows(
         db,
-        `select entry from ${table} where route = $1 and account = $2 and (at, id) < ($3, $4)
+        `select entry from ${table} where lane = $1 and account = $2 and (at, id) < ($3, $4)
           order by at desc, id desc limit $5`,
-        [routeOf(accountId), keyDigest(accountId), at, id, limit],
+        [laneOfDigest(account), account, at, id, limit],
       )
       return found.map(row => readAuditEntry(parse(row['entry'])))
     },
     async collect(limit, now) {
-      const deleted = await rows(
-        db,
-        `delete from ${table} where (route, id) in
-          (select route, id from ${table} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
-        [now, limit],
-      )
-      return deleted.length
+      const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
+      const text = `delete from ${table} where ${takesDue({ table, key: 'lane, id', ...due })} returning id`
+      return (await rows(db, text, [now, limit])).length
     },
   }
 }

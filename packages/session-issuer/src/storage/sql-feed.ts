@@ -1,8 +1,7 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, lockName, rowLock } from '@gatewright/kernel/internal/sql'
-import { laneOf } from '../route.ts'
+import { defer, lockName, takesDue } from '@gatewright/kernel/internal/sql'
 import { parameters } from './sql-parameters.ts'
 
 /** How many columns an entry has. */
@@ -19,12 +18,12 @@ interface Revoking<T> {
 /** The writing side of the revocation feed. */
 export interface SqlFeed {
   /**
-   * Runs a transaction of the account with a route, appends its revocations with the commit, and then wakes the readers. On Postgres the
+   * Runs a transaction of an account with a lane, appends its revocations with the commit, and then wakes the readers. On Postgres the
    * append holds the lock of the account's lane until the commit, so the positions of a lane are assigned in commit order. A
    * position from the sequence alone could become visible after a larger one, and readers would miss it. Nobody waits for
    * another lane, and a transaction has one lane, so there is no deadlock.
    */
-  transaction<T>(route: string, work: (tx: SqlQueries) => Promise<Revoking<T>>): Promise<T>
+  transaction<T>(lane: string, work: (tx: SqlQueries) => Promise<Revoking<T>>): Promise<T>
   /** Deletes up to `limit` entries that were appended before an instant, and returns their number. */
   collect(tx: SqlQueries, limit: number, before: EpochMs): Promise<number>
 }
@@ -38,9 +37,9 @@ export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
   }
 
   /** Sends its statements in the round trip of the commit, which is how long other changes of the lane wait. */
-  const append = async (tx: SqlQueries, lane: number, changes: readonly FeedChange[]): Promise<void> => {
+  const append = async (tx: SqlQueries, lane: string, changes: readonly FeedChange[]): Promise<void> => {
     if (changes.length === 0) return
-    await lockName(tx, prefix, { kind: 'feed', accountId: String(lane) })
+    await lockName(tx, prefix, { kind: 'feed', accountId: lane })
     for (let done = 0; done < changes.length; ) {
       // Powers of two, so that there are few texts: a connection keeps each prepared text.
       const count = 2 ** Math.min(Math.floor(Math.log2(changes.length - done)), MOST_ROWS_LOG2)
@@ -61,10 +60,10 @@ export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
   })
 
   return {
-    async transaction(route, work) {
+    async transaction(lane, work) {
       const { result, changes } = await db.transaction(async tx => {
         const done = await work(tx)
-        await append(tx, laneOf(route), done.changes)
+        await append(tx, lane, done.changes)
         return done
       })
       if (changes.length > 0) await wakeReaders()
@@ -72,14 +71,10 @@ export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
     },
     async collect(tx, limit, before) {
       // SQLite 3.45 deletes no row by a pair with the rowid, which the position is there.
-      const place = tx.dialect === 'postgres' ? 'lane, position' : 'position'
-      const deleted = await rows(
-        tx,
-        `delete from ${table} where (${place}) in
-          (select ${place} from ${table} where at < $1 order by at limit $2${rowLock(tx, 'for update skip locked')}) returning position`,
-        [before, limit],
-      )
-      return deleted.length
+      const key = tx.dialect === 'postgres' ? 'lane, position' : 'position'
+      const taken = takesDue({ table, key, due: 'at < $1', order: 'at', limit: '$2' })
+      return (await rows(tx, `delete from ${table} where ${taken} returning position`, [before, limit]))
+        .length
     },
   }
 }

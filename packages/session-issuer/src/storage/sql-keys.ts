@@ -1,12 +1,12 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, toInteger, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { takesDue, toInteger, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { sqlFeedWriter } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './parse-records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
-import { assertRoute, routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
-import { padded, parameters, whereRouted } from './sql-parameters.ts'
+import { assertRoute, routeOfDigest } from '../route.ts'
+import { inLanes, laneOfDigest, laneOfId, laneOfPolicy, padded, parameters } from './sql-parameters.ts'
 
 /** Parses a row. Its other columns are only for conditions and updates in SQL. */
 function toKey(row: SqlRow): KeyRecord {
@@ -28,18 +28,16 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
   const keys = `${prefix}keys`
   const policies = `${prefix}key_policies`
   const feed = sqlFeedWriter(db, prefix)
-  // Two hosts that collect at the same time lock different rows instead of waiting for each other.
-  const skip = rowLock(db, 'for update skip locked')
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
   const put = `insert into ${keys}
-    (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record, route)
+    (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record, lane)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-    on conflict (route, id) do update set ended_at = excluded.ended_at, record = excluded.record`
+    on conflict (lane, id) do update set ended_at = excluded.ended_at, record = excluded.record`
 
   return {
     async find(id) {
-      const [row] = await rows(db, `select ${columns} from ${keys} k where k.route = $1 and k.id = $2`, [
-        routeOfId(id),
+      const [row] = await rows(db, `select ${columns} from ${keys} k where k.lane = $1 and k.id = $2`, [
+        laneOfId(id),
         id,
       ])
       return row && toKey(row)
@@ -49,25 +47,25 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
       const found = await rows(
         db,
         `select a.revision, k.id, ${columns} from ${accounts} a left join ${keys} k
-          on k.route = $1 and k.account = a.account where a.route = $1 and a.account = $2`,
-        [routeOfDigest(account), account],
+          on k.lane = $1 and k.account = a.account where a.lane = $1 and a.account = $2`,
+        [laneOfDigest(account), account],
       )
       const revision = found[0] ? toInteger(found[0]['revision']) : 0
       return { revision, keys: found.filter(row => row['id'] !== null).map(toKey) }
     },
     commit: (accountId, revision, write) => {
       const account = keyDigest(accountId)
-      const route = routeOfDigest(account)
-      return feed.transaction(route, async tx => {
-        assertRoute(route, write.keys, write.policies)
+      const lane = laneOfDigest(account)
+      return feed.transaction(lane, async tx => {
+        assertRoute(routeOfDigest(account), write.keys, write.policies)
         const [won] = await rows(
           tx,
           revision === 0
-            ? `insert into ${accounts} (route, account, revision) values ($3, $1, 1 + $2)
-                on conflict (route, account) do nothing returning revision`
-            : `update ${accounts} set revision = revision + 1 where route = $3 and account = $1 and revision = $2
+            ? `insert into ${accounts} (lane, account, revision) values ($3, $1, 1 + $2)
+                on conflict (lane, account) do nothing returning revision`
+            : `update ${accounts} set revision = revision + 1 where lane = $3 and account = $1 and revision = $2
                 returning revision`,
-          [account, revision, route],
+          [account, revision, lane],
         )
         if (!won) return { result: false, changes: [] }
         if (toInteger(won['revision']) !== revision + 1) throw malformedReply('database', 'the next revision')
@@ -83,23 +81,20 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
             lastUsedAt,
             Number.isFinite(end) ? end : null,
             JSON.stringify(record),
-            route,
+            lane,
           ])
         }
         for (const { id, lineageId, document } of write.policies) {
           await rows(
             tx,
-            `insert into ${policies} (route, id, lineage_id, document) values ($1, $2, $3, $4)
-              on conflict (route, id, lineage_id) do nothing`,
-            [route, id, lineageId, JSON.stringify(document)],
+            `insert into ${policies} (lane, id, lineage_id, document) values ($1, $2, $3, $4)
+              on conflict (lane, id, lineage_id) do nothing`,
+            [lane, id, lineageId, JSON.stringify(document)],
           )
         }
         const drop = write.drop?.length ? padded(write.drop) : []
         if (drop.length > 0)
-          await deleteKeys(tx, prefix, `route = $1 and id in (${parameters(drop.length, 2)})`, [
-            route,
-            ...drop,
-          ])
+          await deleteKeys(tx, prefix, `lane = $1 and id in (${parameters(drop.length, 2)})`, [lane, ...drop])
         await appendAudit(tx, prefix, write.audit ?? [])
         return { result: true, changes: write.feed }
       })
@@ -107,7 +102,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
     touch: uses => touch(db, accounts, keys, uses),
     async policies(ids) {
       if (ids.length === 0) return []
-      const { text, values } = whereRouted(ids, routeOfPolicy)
+      const { text, values } = inLanes(ids, laneOfPolicy)
       const found = await rows(db, `select distinct id, document from ${policies} where ${text}`, values)
       return found.map(row => readPolicy(row['id'], row['document']))
     },
@@ -116,7 +111,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
         deleteKeys(
           tx,
           prefix,
-          `(route, id) in (select route, id from ${keys} where ended_at < $1 order by ended_at limit $2${skip})`,
+          takesDue({ table: keys, key: 'lane, id', due: 'ended_at < $1', order: 'ended_at', limit: '$2' }),
           [endedBefore, limit],
         ),
       ),
@@ -135,11 +130,11 @@ async function deleteKeys(
   const deleted = await rows(tx, `delete from ${keys} where ${which} returning lineage_id`, values)
   if (deleted.length === 0) return 0
   const lineages = deleted.map(row => row['lineage_id'] as string)
-  const { text, values: routed } = whereRouted(lineages, routeOfId, 'lineage_id')
+  const { text, values: routed } = inLanes(lineages, laneOfId, 'lineage_id')
   await rows(
     tx,
     `delete from ${policies} where ${text}
-      and not exists (select 1 from ${keys} k where k.route = ${policies}.route and k.lineage_id = ${policies}.lineage_id)`,
+      and not exists (select 1 from ${keys} k where k.lane = ${policies}.lane and k.lineage_id = ${policies}.lineage_id)`,
     routed,
   )
   return deleted.length
@@ -156,9 +151,9 @@ async function touch(
 ): Promise<void> {
   if (uses.length === 0) return
   await db.transaction(async tx => {
-    const { text, values } = whereRouted(
+    const { text, values } = inLanes(
       uses.map(use => use.id),
-      routeOfId,
+      laneOfId,
     )
     const owners = await rows(
       tx,
@@ -167,8 +162,8 @@ async function touch(
     )
     for (const owner of owners) {
       const account = toText(owner['account'])
-      await rows(tx, `update ${accounts} set revision = revision + 1 where route = $1 and account = $2`, [
-        routeOfDigest(account),
+      await rows(tx, `update ${accounts} set revision = revision + 1 where lane = $1 and account = $2`, [
+        laneOfDigest(account),
         account,
       ])
     }
@@ -176,8 +171,8 @@ async function touch(
       await rows(
         tx,
         `update ${keys} set last_used_at = case when last_used_at > $2 then last_used_at else $2 end,
-          digest = coalesce($3, digest), pepper_id = coalesce($4, pepper_id) where route = $5 and id = $1`,
-        [id, at, rehash?.digest ?? null, rehash?.pepperId ?? null, routeOfId(id)],
+          digest = coalesce($3, digest), pepper_id = coalesce($4, pepper_id) where lane = $5 and id = $1`,
+        [id, at, rehash?.digest ?? null, rehash?.pepperId ?? null, laneOfId(id)],
       )
     }
   })

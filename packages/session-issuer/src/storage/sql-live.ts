@@ -25,7 +25,7 @@ export async function liveKeys(db: SqlQueries, now: EpochMs): Promise<readonly L
 /** Lists the accounts that have sessions which are neither revoked nor over. */
 export async function accountsWithSessions(db: SqlQueries, now: EpochMs): Promise<readonly string[]> {
   const text = `select min(record) as record from ${DEFAULT_PREFIX}sessions
-    where revoked_at is null and expires_at > $1 group by route, account`
+    where revoked_at is null and expires_at > $1 group by lane, account`
   return (await rows(db, text, [now])).map(accountOf)
 }
 

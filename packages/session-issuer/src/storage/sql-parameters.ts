@@ -1,3 +1,5 @@
+import { laneOf, routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
+
 /** `$1, $2, ...` for a list of values that starts at parameter `from`. */
 export function parameters(count: number, from = 1): string {
   return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
@@ -12,17 +14,26 @@ export function padded<T>(values: readonly T[]): readonly T[] {
   return [...values, ...Array<T>(size - values.length).fill(values.at(-1) as T)]
 }
 
+/** The lane of an account in the tables, by the digest of its id. A text, as the accounts of other tables are: then the lock of a lane lies with its rows. */
+export const laneOfDigest = (account: string): string => String(laneOf(routeOfDigest(account)))
+
+/** The lane of the account of a key, session or audit row. */
+export const laneOfId = (id: string): string => String(laneOf(routeOfId(id)))
+
+/** The lane of the account of a policy. */
+export const laneOfPolicy = (id: string): string => String(laneOf(routeOfPolicy(id)))
+
 /**
- * A condition that a column has one of these values and the route that each of them contains, with its parameters, which start at `$1`.
- * Values of one account read one partition.
+ * A condition that a column has one of these values and the lane of each of them, with its parameters, which start at `$1`. Values of one
+ * account are looked for on one machine.
  */
-export function whereRouted(
+export function inLanes(
   ids: readonly string[],
-  routeOfEach: (id: string) => string,
+  laneOfEach: (id: string) => string,
   column = 'id',
 ): { readonly text: string; readonly values: readonly string[] } {
   const wanted = padded([...new Set(ids)])
-  const routes = padded([...new Set(ids.map(routeOfEach))])
-  const text = `route in (${parameters(routes.length)}) and ${column} in (${parameters(wanted.length, routes.length + 1)})`
-  return { text, values: [...routes, ...wanted] }
+  const lanes = padded([...new Set(ids.map(laneOfEach))])
+  const text = `lane in (${parameters(lanes.length)}) and ${column} in (${parameters(wanted.length, lanes.length + 1)})`
+  return { text, values: [...lanes, ...wanted] }
 }

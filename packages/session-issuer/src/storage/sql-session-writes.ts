@@ -4,6 +4,7 @@ import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
 import type { PolicyRecord, SessionRecord } from './port.ts'
 import { assertRoute, routeOfDigest, routeOfId } from '../route.ts'
+import { laneOfDigest, laneOfId } from './sql-parameters.ts'
 
 /** The statements by which the methods of `sqlSessionStorage` write sessions in an open transaction. */
 interface SessionWrites {
@@ -18,8 +19,8 @@ interface SessionWrites {
 export function sessionWrites(prefix: string): SessionWrites {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
   const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
-    rows(tx, `update ${sessions} set root_id = root_id where route = $1 and id = $2`, [
-      routeOfId(rootId),
+    rows(tx, `update ${sessions} set root_id = root_id where lane = $1 and id = $2`, [
+      laneOfId(rootId),
       rootId,
     ])
 
@@ -31,17 +32,16 @@ export function sessionWrites(prefix: string): SessionWrites {
     const { revokedAt, ...record } = session
     const rootId = session.ancestry[0] ?? session.sessionId
     const account = keyDigest(session.accountId)
-    const route = routeOfDigest(account)
     assertRoute(
-      route,
+      routeOfDigest(account),
       [session.sessionId, ...session.ancestry].map(id => ({ id })),
     )
     const path = [...session.ancestry, session.sessionId].join('/')
     const parentId = session.ancestry.at(-1) ?? null
-    const text = `insert into ${sessions} (route, id, account, root_id, path, expires_at, revoked_at, record)
+    const text = `insert into ${sessions} (lane, id, account, root_id, path, expires_at, revoked_at, record)
         select $9, $1, $2, $3, $4, cast($5 as bigint), cast($6 as bigint), $7
         where cast($8 as text) is null
-          or exists (select 1 from ${sessions} where route = $9 and id = $8 and revoked_at is null)
+          or exists (select 1 from ${sessions} where lane = $9 and id = $8 and revoked_at is null)
         returning 1 as stored`
     const values = [
       session.sessionId,
@@ -52,7 +52,7 @@ export function sessionWrites(prefix: string): SessionWrites {
       revokedAt,
       JSON.stringify(record),
       parentId,
-      route,
+      laneOfDigest(account),
     ]
     if (audit && tx.dialect === 'postgres') {
       // One statement, so that the most frequent mint, by a key and without a policy, is one round trip.
@@ -69,8 +69,8 @@ export function sessionWrites(prefix: string): SessionWrites {
   const insertPolicies = async (tx: SqlQueries, id: string, own: readonly PolicyRecord[]): Promise<void> => {
     assertRoute(routeOfId(id), [], own)
     for (const policy of own) {
-      await rows(tx, `insert into ${policies} (route, id, session_id, document) values ($1, $2, $3, $4)`, [
-        routeOfId(id),
+      await rows(tx, `insert into ${policies} (lane, id, session_id, document) values ($1, $2, $3, $4)`, [
+        laneOfId(id),
         policy.id,
         id,
         JSON.stringify(policy.document),

@@ -1,13 +1,12 @@
 import { FEED_RETENTION_MS, GRACE_MS, keyDigest, type FeedChange } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { rowLock, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { takesDue, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { sqlFeedWriter } from './sql-feed.ts'
 import { sessionWrites } from './sql-session-writes.ts'
 import { parse, readPolicy, readSession } from './parse-records.ts'
-import { routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
-import { whereRouted } from './sql-parameters.ts'
+import { inLanes, laneOfDigest, laneOfId, laneOfPolicy } from './sql-parameters.ts'
 import type { SessionRecord, SessionStorage } from './port.ts'
 
 function toSession(row: SqlRow): SessionRecord {
@@ -33,8 +32,6 @@ const revoked = (
  */
 export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
-  // Two hosts that collect at the same time lock different rows instead of waiting for each other.
-  const skip = rowLock(db, 'for update skip locked')
   const write = sessionWrites(prefix)
   const feed = sqlFeedWriter(db, prefix)
 
@@ -51,76 +48,72 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
       })
     },
     async find(id) {
-      const [row] = await rows(
-        db,
-        `select record, revoked_at from ${sessions} where route = $1 and id = $2`,
-        [routeOfId(id), id],
-      )
+      const [row] = await rows(db, `select record, revoked_at from ${sessions} where lane = $1 and id = $2`, [
+        laneOfId(id),
+        id,
+      ])
       return row && toSession(row)
     },
     async list(accountId, limit, now, { at, id } = { at: Number.MAX_SAFE_INTEGER, id: '' }) {
       const account = keyDigest(accountId)
       const found = await rows(
         db,
-        `select record, revoked_at from ${sessions} where route = $1 and account = $2 and expires_at > $3
+        `select record, revoked_at from ${sessions} where lane = $1 and account = $2 and expires_at > $3
           and (expires_at, id) < ($4, $5) and revoked_at is null
           order by expires_at desc, id desc limit $6`,
-        [routeOfDigest(account), account, now, at, id, limit],
+        [laneOfDigest(account), account, now, at, id, limit],
       )
       return found.map(toSession)
     },
     revoke: (id, now, audit) =>
-      feed.transaction(routeOfId(id), async tx => {
-        const [target] = await rows(
-          tx,
-          `select root_id, path from ${sessions} where route = $1 and id = $2`,
-          [routeOfId(id), id],
-        )
+      feed.transaction(laneOfId(id), async tx => {
+        const [target] = await rows(tx, `select root_id, path from ${sessions} where lane = $1 and id = $2`, [
+          laneOfId(id),
+          id,
+        ])
         if (!target) return { result: 0, changes: [] }
         const rootId = toText(target['root_id'])
         await write.lockTree(tx, rootId)
         const path = toText(target['path'])
         const ended = await rows(
           tx,
-          `update ${sessions} set revoked_at = $1 where route = $5 and root_id = $2 and (path = $3 or substr(path, 1, length($4)) = $4)
+          `update ${sessions} set revoked_at = $1 where lane = $5 and root_id = $2 and (path = $3 or substr(path, 1, length($4)) = $4)
             and revoked_at is null and expires_at > $1 returning id`,
-          [now, rootId, path, `${path}/`, routeOfId(rootId)],
+          [now, rootId, path, `${path}/`, laneOfId(rootId)],
         )
         if (audit && ended.length > 0) await appendAudit(tx, prefix, [audit])
         return revoked(ended, now)
       }),
     revokeAccount: (accountId, limit, now) => {
       const account = keyDigest(accountId)
-      const route = routeOfDigest(account)
-      return feed.transaction(route, async tx => {
+      const lane = laneOfDigest(account)
+      return feed.transaction(lane, async tx => {
         const ended = await rows(
           tx,
-          `update ${sessions} set revoked_at = $1 where route = $4 and id in
-            (select id from ${sessions} where route = $4 and account = $2 and expires_at > $1 and revoked_at is null
+          `update ${sessions} set revoked_at = $1 where lane = $4 and id in
+            (select id from ${sessions} where lane = $4 and account = $2 and expires_at > $1 and revoked_at is null
               order by id limit $3) and revoked_at is null returning id`,
-          [now, account, limit, route],
+          [now, account, limit, lane],
         )
         return revoked(ended, now)
       })
     },
     async policies(ids) {
       if (ids.length === 0) return []
-      const { text, values } = whereRouted(ids, routeOfPolicy)
+      const { text, values } = inLanes(ids, laneOfPolicy)
       const found = await rows(db, `select id, document from ${policies} where ${text}`, values)
       return found.map(row => readPolicy(row['id'], row['document']))
     },
     async collect(limit, now) {
       return db.transaction(async tx => {
-        const deleted = await rows(
-          tx,
-          `delete from ${sessions} where (route, id) in
-            (select route, id from ${sessions} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
-          [now - GRACE_MS, limit],
-        )
+        const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
+        const taken = takesDue({ table: sessions, key: 'lane, id', ...due })
+        const text = `delete from ${sessions} where ${taken} returning id`
+        const deleted = await rows(tx, text, [now - GRACE_MS, limit])
         if (deleted.length > 0) {
           const ids = deleted.map(row => toText(row['id']))
-          const { text, values } = whereRouted(ids, routeOfId, 'session_id')
-          await rows(tx, `delete from ${policies} where ${text}`, values)
+          const owned = inLanes(ids, laneOfId, 'session_id')
+          await rows(tx, `delete from ${policies} where ${owned.text}`, owned.values)
         }
         return Math.max(deleted.length, await feed.collect(tx, limit, now - FEED_RETENTION_MS))
       })

@@ -1,15 +1,16 @@
 /** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
 export const DDL = `-- version 1
--- The route is a short text computed from the account; every id begins with it.
+-- The lane of the revocation feed, 0 to 31, is computed from the route of the account, with which every id begins. Rows of an account and its
+-- entries in the feed lie together, so that a revocation is one commit on one machine.
 create table {prefix}accounts (
-  route {id} not null,
+  lane {id} not null,
   account {id} not null,
   revision bigint not null,
-  primary key (route, account)
-) {without rowid} {by route};
+  primary key (lane, account)
+) {without rowid} {by lane};
 
 create table {prefix}keys (
-  route {id} not null,
+  lane {id} not null,
   id {id} not null,
   account {id} not null,
   lineage_id {id} not null,
@@ -18,27 +19,27 @@ create table {prefix}keys (
   last_used_at bigint,
   ended_at bigint,
   record text not null,
-  primary key (route, id)
-) {without rowid} {by route};
+  primary key (lane, id)
+) {without rowid} {by lane};
 
-create index {prefix}keys_account on {prefix}keys (route, account);
+create index {prefix}keys_account on {prefix}keys (lane, account);
 
-create index {prefix}keys_lineage_id on {prefix}keys (route, lineage_id);
+create index {prefix}keys_lineage_id on {prefix}keys (lane, lineage_id);
 
 create index {prefix}keys_ended_at on {prefix}keys (ended_at) where ended_at is not null;
 
 create table {prefix}key_policies (
-  route {id} not null,
+  lane {id} not null,
   id {id} not null,
   lineage_id {id} not null,
   document text not null,
-  primary key (route, id, lineage_id)
-) {without rowid} {by route};
+  primary key (lane, id, lineage_id)
+) {without rowid} {by lane};
 
-create index {prefix}key_policies_lineage_id on {prefix}key_policies (route, lineage_id);
+create index {prefix}key_policies_lineage_id on {prefix}key_policies (lane, lineage_id);
 
 create table {prefix}sessions (
-  route {id} not null,
+  lane {id} not null,
   id {id} not null,
   account {id} not null,
   root_id {id} not null,
@@ -46,29 +47,28 @@ create table {prefix}sessions (
   expires_at bigint not null,
   revoked_at bigint,
   record text not null,
-  primary key (route, id)
-) {without rowid} {by route};
+  primary key (lane, id)
+) {without rowid} {by lane};
 
 -- Of live sessions only, and with the id: a page reads neither revoked ones nor all of those that end at one instant.
-create index {prefix}sessions_account on {prefix}sessions (route, account, expires_at, id) where revoked_at is null;
+create index {prefix}sessions_account on {prefix}sessions (lane, account, expires_at, id) where revoked_at is null;
 
-create index {prefix}sessions_root_id on {prefix}sessions (route, root_id);
+create index {prefix}sessions_root_id on {prefix}sessions (lane, root_id);
 
 create index {prefix}sessions_expires_at on {prefix}sessions (expires_at);
 
 create table {prefix}session_policies (
-  route {id} not null,
+  lane {id} not null,
   id {id} not null,
   session_id {id} not null,
   document text not null,
-  primary key (route, id)
-) {without rowid} {by route};
+  primary key (lane, id)
+) {without rowid} {by lane};
 
-create index {prefix}session_policies_session_id on {prefix}session_policies (route, session_id);
+create index {prefix}session_policies_session_id on {prefix}session_policies (lane, session_id);
 
--- The lane is computed from the route, so an account has one lane.
 create table {prefix}feed (
-  lane integer not null,
+  lane {id} not null,
   position {position},
   kind text not null,
   id text not null,
@@ -88,16 +88,16 @@ create table {prefix}signing_keys (
 ) {without rowid} {reference};
 
 create table {prefix}audit (
-  route {id} not null,
+  lane {id} not null,
   id {id} not null,
   account {id} not null,
   at bigint not null,
   expires_at bigint not null,
   entry text not null,
-  primary key (route, id)
-) {without rowid} {by route};
+  primary key (lane, id)
+) {without rowid} {by lane};
 
-create index {prefix}audit_account on {prefix}audit (route, account, at, id);
+create index {prefix}audit_account on {prefix}audit (lane, account, at, id);
 
 create index {prefix}audit_expires_at on {prefix}audit (expires_at);
 `

@@ -26,13 +26,11 @@ const PAGE = 500
 const KEPT = 'select policies from gw_card_key_policies where account_id = $1 and lineage_id = $2'
 const KEEP = `insert into gw_card_key_policies (account_id, lineage_id, policies) values ($1, $2, $3)
   on conflict (account_id, lineage_id) do nothing`
-const DROP = `delete from gw_card_key_policies where not exists (
-  select 1 from gw_cards
-  where key_account_id = gw_card_key_policies.account_id and key_lineage_id = lineage_id and status <> 'canceled')`
-/** Selects the keys of cards whose policies are not copied, in the order of the index. */
+const DROP = `delete from gw_card_key_policies where (account_id, lineage_id) not in (
+  select key_account_id, key_lineage_id from gw_cards where key_lineage_id is not null and status <> 'canceled')`
+/** Selects the keys of cards, in the order of the index. */
 const NOT_KEPT = `select distinct key_account_id, key_lineage_id from gw_cards
   where key_lineage_id is not null and status <> 'canceled' and (key_account_id, key_lineage_id) > ($1, $2)
-    and not exists (select 1 from gw_card_key_policies where account_id = key_account_id and lineage_id = key_lineage_id)
   order by key_account_id, key_lineage_id limit $3`
 
 const HAS_CARDS = `select 1 from gw_cards

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
+import { rowLock, takesDue, toInteger } from '@gatewright/kernel/internal/sql'
 import { newId, type Sealer } from '@gatewright/host/internal'
 import {
   defaulted,
@@ -155,11 +155,10 @@ export const endpoints = {
     now: EpochMs,
   ): Promise<Endpoint[]> {
     const others = except.map((_, index) => ` and recipient_id <> $${index + 4}`).join('')
-    const text = `with due as materialized (select id from gw_webhook_endpoints
-        where disabled_for is null and due_at <= $1 and not_before <= $1${others}
-        order by due_at limit $2${rowLock(db, 'for update skip locked')})
-      update gw_webhook_endpoints set leases = leases + 1, not_before = $3, due_at = $3
-      where id in (select id from due) returning ${endpointTable.columns}`
+    const due = `disabled_for is null and due_at <= $1 and not_before <= $1${others}`
+    const taken = takesDue({ table: 'gw_webhook_endpoints', key: 'id', due, order: 'due_at', limit: '$2' })
+    const text = `update gw_webhook_endpoints set leases = leases + 1, not_before = $3, due_at = $3
+      where ${taken} returning ${endpointTable.columns}`
     return (await rows(db, text, [now, limit, now + LEASE_MS, ...except])).map(endpointTable.read)
   },
   /** Stores what came of attempts, and extends the lease. False: another host has leased the endpoint, or an operator changed it. */
