@@ -34,11 +34,13 @@ app.post('/events', express.raw({ type: 'application/json', limit: '64kb' }), as
   const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : ''
   if (!isGenuine(id, at, body, signature))
     return void response.status(401).json({ error: 'invalid_signature' })
-  const outcome = await once({ operation: 'deposits.apply', account: 'provider', key: id }, async () => {
+  const job = { operation: 'deposits.apply', account: 'provider', key: id, payload: body }
+  const outcome = await once(job, async () => {
     balanceCents += (JSON.parse(body) as { amountCents: number }).amountCents
   })
   // Anything but 2xx makes the provider deliver the event again.
-  response.status(outcome.state === 'running' || outcome.state === 'unknown' ? 503 : 204).end()
+  const again = outcome.state === 'running' || outcome.state === 'unknown'
+  response.status(again ? 503 : outcome.state === 'conflict' ? 409 : 204).end()
 })
 const server = app.listen(0, '127.0.0.1')
 await new Promise(resolve => server.once('listening', resolve))
@@ -63,4 +65,5 @@ const event = JSON.stringify({ type: 'deposit.completed', amountCents: 2_500 })
 await deliver('A changed amount', event.replace('2500', '9900'), event)
 await deliver('A deposit of 25 USD', event)
 await deliver('The same event again', event)
+await deliver('Another, the same id', event.replace('2500', '9900'))
 server.close()

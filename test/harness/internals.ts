@@ -26,6 +26,7 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/host/dist/http/app.js') &
   typeof import('../../packages/host/dist/http/operation.js') &
   typeof import('../../packages/host/dist/http/limits.js') &
+  typeof import('../../packages/host/dist/http/apply-event.js') &
   typeof import('../../packages/host/dist/http/provider-messages.js') &
   typeof import('../../packages/host/dist/http/query.js') &
   typeof import('../../packages/host/dist/http/open-responses.js') &
@@ -151,6 +152,7 @@ const FILES = [
   'host/dist/http/app',
   'host/dist/http/operation',
   'host/dist/http/limits',
+  'host/dist/http/apply-event',
   'host/dist/http/provider-messages',
   'reference-host/dist/providers/calls',
   'reference-host/dist/providers/cards/card-numbers',

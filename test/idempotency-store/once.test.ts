@@ -42,6 +42,26 @@ await t.test('returns every JSON value unchanged, and undefined', async t => {
   }
 })
 
+await t.test('a key with another payload is a conflict, and runs nothing', async t => {
+  const { once } = setUp()
+  let runs = 0
+  const count = () => ++runs
+  const done = { state: 'done', value: 1 }
+  t.match(await once({ ...JOB, payload: '{"cents":500,"to":"a"}' }, count), { ...done, repeated: false })
+  for (const payload of ['{"cents":500,"to":"a"}', new TextEncoder().encode('{"cents":500,"to":"a"}')])
+    t.match(await once({ ...JOB, payload }, count), { ...done, repeated: true })
+  for (const payload of [
+    '{"cents":501,"to":"a"}',
+    '{"to":"a","cents":500}',
+    '{"cents":500}',
+    '',
+    'not JSON',
+    new Uint8Array(1),
+  ])
+    t.same(await once({ ...JOB, payload }, count), { state: 'conflict' })
+  t.equal(runs, 1)
+})
+
 await t.test('keeps operations, accounts, keys and requests apart', async t => {
   const { make } = setUp()
   const idempotency = make()

@@ -15,6 +15,11 @@ export interface OnceRequest {
   readonly account: string
   /** What makes the job the same: the id of a message, of a row, or the day of a cron job. Any text of 1 to 4096 characters. */
   readonly key: string
+  /**
+   * What the job is about, such as the body of a message: a call with the same key and another payload is a `conflict`. JSON is compared
+   * as `fingerprint` of `createIdempotency` says. Default: jobs with equal keys are the same.
+   */
+  readonly payload?: string | Uint8Array
 }
 
 /** The result of `once`. */
@@ -28,6 +33,8 @@ export type OnceResult<T> =
   | { readonly state: 'done_without_value' }
   /** Another call runs it, and did not end within `waitMs`. Ask again later. */
   | { readonly state: 'running' }
+  /** An earlier call with this key had another payload. Nothing ran: look at both, because one of them took no effect. */
+  | { readonly state: 'conflict' }
   /** An earlier run was lost, so nobody knows whether it took effect. `recover` or an operator decides. */
   | { readonly state: 'unknown'; readonly effectId: string }
 
@@ -46,20 +53,22 @@ export type Once = <T>(
   fn: (run: { readonly effectId: string; readonly fence: number }) => T | Promise<T>,
 ) => Promise<OnceResult<T>>
 
-const EMPTY = new Uint8Array()
+const bytesOf = (payload: string | Uint8Array): Uint8Array =>
+  typeof payload === 'string' ? new TextEncoder().encode(payload) : payload
 
 /** Makes `once` for jobs of queues, cron and functions, over the records, options and lost runs of an `Idempotency`. */
 export function createOnce(idempotency: Pick<Idempotency, 'begin' | 'complete' | 'release'>): Once {
   if (typeof idempotency?.begin !== 'function' || typeof idempotency.complete !== 'function')
     throw new TypeError('createOnce: idempotency must be what createIdempotency returns')
   return async (request, fn) => {
-    const { operation, account } = request
+    const { operation, account, payload } = request
     checkText('operation', operation, 200)
     checkText('account', account, 4096)
     checkText('key', request.key, 4096)
     // A digest, because the key may be any text. The method keeps jobs apart from requests with the same operation and key.
     const key = keyDigest(`once ${request.key}`)
-    const begun = await idempotency.begin({ account, operation, key, method: 'ONCE', body: EMPTY })
+    const body = bytesOf(payload ?? '')
+    const begun = await idempotency.begin({ account, operation, key, method: 'ONCE', body })
     if (begun.ok) {
       const { value } = begun
       return value.state === 'replay' ? replayed(value.response) : run(idempotency, value.claim, fn)
@@ -67,6 +76,7 @@ export function createOnce(idempotency: Pick<Idempotency, 'begin' | 'complete' |
     if (begun.code === 'request_in_progress') return { state: 'running' }
     if (begun.code === 'outcome_unknown')
       return { state: 'unknown', effectId: String(begun.details?.['operationId']) }
+    if (begun.code === 'idempotency_key_reused' && payload !== undefined) return { state: 'conflict' }
     if (begun.code === 'idempotency_key_reused')
       throw new TypeError(
         `once: a request of the operation ${operation} has the key of this job: give jobs an operation that clients cannot call`,
