@@ -15,11 +15,9 @@ const KEEPING = ['subscriptions_payin', 'subscriptions_checkout']
 
 /** Operations that the page shows only with a denial, or that always deny. */
 const DENIED = [
-  'identity_dataKey',
   'partner_cards_simulateClearing',
   'partner_cards_simulateRefund',
   'partner_cards_simulateReversal',
-  'partner_identity_dataKey',
 ]
 
 interface OperationDescription {
@@ -71,6 +69,10 @@ function withUnknown({ path, body, ...rest }: Sent): Sent {
   return { ...rest, path: `${path}${path.includes('?') ? '&' : '?'}${PARAMETER}=1`, body: longer }
 }
 
+/** Whether a request reads something of a surface: reads deny unknown query parameters. */
+const isRead = ({ method, path }: Sent): boolean =>
+  method === 'GET' && /^\/(?:(?:user|consumer|partner)\/v1|identity\/[a-z]+-api-keys)(?:\/|$|\?)/.test(path)
+
 const forward = ({ method, path, headers, body }: Sent): Promise<Response> =>
   fetch(host.url + path, {
     method,
@@ -104,7 +106,7 @@ const front = createServer((request, response) => {
   const serve = async (): Promise<void> => {
     const sent = await sentBy(request)
     const name = operationOf(sent) ?? 'none'
-    const strict = STRICT.includes(name)
+    const strict = STRICT.includes(name) || isRead(sent)
     const first = await forward(withUnknown(sent))
     if (strict) {
       const { error, field } = (await first.json()) as { error?: string; field?: string }
