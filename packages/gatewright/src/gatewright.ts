@@ -61,8 +61,14 @@ export interface Protects<Scope extends string, Middleware, Request> extends Rea
   ): Protecting<Middleware, Request, WriteRequest<Body, Query, Params>>
 }
 
-/** A handler from `Request` to `Response` that a team already has, with the accepted request. */
-export type Existing<Accepted> = (request: Request, accepted: Accepted) => Response | Promise<Response>
+/**
+ * A handler from `Request` to `Response` that a team already has, with the accepted request. On Bun, it returns nothing after
+ * `server.upgrade(request)`.
+ */
+export type Existing<Accepted> = (
+  request: Request,
+  accepted: Accepted,
+) => Response | undefined | Promise<Response | undefined>
 
 /** Protects handlers that a team already has, by wrapping them. */
 export interface Wraps<Scope extends string, Mounted> {

@@ -53,7 +53,7 @@ export function middlewareMethods<Mounted, Middleware extends object, Request>(
 export interface WrappingBinding<Mounted> {
   wrap(
     route: Route<OpenCall>,
-    existing: (request: Request, call: OpenCall) => Response | Promise<Response>,
+    existing: (request: Request, call: OpenCall) => ReturnType<Existing<never>>,
   ): Mounted
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Test } from 'tap'
 import { freePort } from '../../harness/services.ts'
 import { serving } from '../../harness/serving.ts'
@@ -14,32 +14,27 @@ export const BINARIES: Readonly<Record<Runtime, string>> = {
   deno: `${TOOLS}/@deno/linux-x64-glibc/deno`,
   bun: `${TOOLS}/@oven/bun-linux-x64/bin/bun`,
 }
-const DIRECTORY = 'build/runtimes'
 
-/** How each runtime serves the application: the program, and the command that runs its bundle. */
-const SERVERS: Readonly<
-  Record<Runtime, { program(port: number): string; command(file: string, port: number): readonly string[] }>
-> = {
-  workerd: {
-    program: () => `import { waitUntil } from 'cloudflare:workers'
-      const app = createApp(addresses, waitUntil)
-      export default { fetch: request => app(request) }`,
-    command(file, port) {
-      const config = join(DIRECTORY, 'workerd.capnp')
-      writeFileSync(config, capnp(port))
-      return [BINARIES.workerd, 'serve', config]
-    },
+/** How each runtime serves the application. */
+const PROGRAMS: Readonly<Record<Runtime, (port: number) => string>> = {
+  workerd: () => `import { waitUntil } from 'cloudflare:workers'
+    const app = createApp(addresses, waitUntil)
+    export default { fetch: request => app(request) }`,
+  deno: port => `const app = createApp(addresses)
+    Deno.serve({ port: ${port}, hostname: '127.0.0.1' }, request => app(request))`,
+  bun: port => `const app = createApp(addresses)
+    Bun.serve({ port: ${port}, hostname: '127.0.0.1', fetch: request => app(request) })`,
+}
+
+/** The command that runs a bundle. */
+const COMMANDS: Readonly<Record<Runtime, (file: string, port: number) => readonly string[]>> = {
+  workerd(file, port) {
+    const config = join(dirname(file), 'workerd.capnp')
+    writeFileSync(config, capnp(port))
+    return [BINARIES.workerd, 'serve', config]
   },
-  deno: {
-    program: port => `const app = createApp(addresses)
-      Deno.serve({ port: ${port}, hostname: '127.0.0.1' }, request => app(request))`,
-    command: file => [BINARIES.deno, 'run', '--allow-net=127.0.0.1', '--no-prompt', file],
-  },
-  bun: {
-    program: port => `const app = createApp(addresses)
-      Bun.serve({ port: ${port}, hostname: '127.0.0.1', fetch: request => app(request) })`,
-    command: file => [BINARIES.bun, 'run', file],
-  },
+  deno: file => [BINARIES.deno, 'run', '--allow-net=127.0.0.1', '--no-prompt', file],
+  bun: file => [BINARIES.bun, 'run', file],
 }
 
 /** The configuration of workerd.js beside it: a worker without any compatibility flag, which may connect to this machine only. */
@@ -58,21 +53,33 @@ const config :Workerd.Config = (
 `
 
 /** Bundles the application for a runtime and serves it there until the test ends. Resolves to its address, once it responds. */
-export async function startOn(
+export function startOn(
   t: Test,
   runtime: Runtime,
   addresses: Addresses,
 ): Promise<{ url: string; bytes: number }> {
-  const port = await freePort()
-  const { program, command } = SERVERS[runtime]
-  const made = await bundle(
+  return startProgram(
+    t,
     runtime,
-    `import { createApp } from './app.js'\nconst addresses = ${JSON.stringify(addresses)}\n${program(port)}`,
+    port =>
+      `import { createApp } from './app.js'\nconst addresses = ${JSON.stringify(addresses)}\n${PROGRAMS[runtime](port)}`,
+    'build/runtimes',
   )
-  mkdirSync(DIRECTORY, { recursive: true })
-  const file = join(DIRECTORY, `${runtime}.js`)
+}
+
+/** Bundles a program into a directory and serves it on a runtime until the test ends. Resolves to its address, once it responds. */
+export async function startProgram(
+  t: Test,
+  runtime: Runtime,
+  program: (port: number) => string,
+  directory: string,
+): Promise<{ url: string; bytes: number }> {
+  const port = await freePort()
+  const made = await bundle(runtime, program(port))
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, `${runtime}.js`)
   writeFileSync(file, made.text)
-  const [binary = '', ...given] = command(file, port)
+  const [binary = '', ...given] = COMMANDS[runtime](file, port)
   const child = spawn(binary, given, { env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   const url = `http://127.0.0.1:${port}`

@@ -6,7 +6,7 @@ import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
+import { addFields, connectionOf, onSent, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route, StepResult } from '../route/steps.ts'
@@ -188,10 +188,7 @@ async function acceptRequest<C extends OpenCall>(
     const fail = captureNode(response, route.operation, ending, responseLimitBytes, watched)
     return { ok: true, value: { call, fail, start: watched.start } }
   }
-  const reportSent = (): void => ending.sent(response.statusCode)
-  // If the client has disconnected, the response has emitted `close` already.
-  if (incoming.connection.ended) reportSent()
-  else response.on('close', reportSent)
+  onSent(request, response, incoming.connection, ending.sent)
   const fail = async (error: unknown): Promise<void> => sendWire(response, await ending.fail(error))
   return { ok: true, value: { call, fail, start: next => next() } }
 }

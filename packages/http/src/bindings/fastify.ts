@@ -8,7 +8,7 @@ import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
-import { fieldsByName, connectionOf } from './node-response.ts'
+import { connectionOf, fieldsByName, onSent } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
@@ -72,6 +72,8 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       })
       if (!result.ok) return sendReply(reply, result.response)
       progress.set(request.raw, { route: mounted, authorized, connection, started: result.value })
+      // No hook runs for a reply that its handler has hijacked.
+      if (captured && !route.idempotent) onSent(request.raw, reply.raw, connection, result.value.sent)
       addReplyFields(reply, result.value.fields)
       return undefined
     },

@@ -12,6 +12,9 @@ export type FetchCalls = WeakMap<Request, { readonly route: object; readonly cal
 /** A request of a fetch server. */
 export type IncomingFetch = IncomingRequest & { readonly request: Request }
 
+/** What an existing handler returns. Undefined only on Bun, where `server.upgrade(request)` has made the connection a WebSocket. */
+export type MaybeResponse = Response | undefined
+
 /**
  * Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it.
  * `thrown` returns what the handler has thrown, for servers that respond to such an error themselves.
@@ -21,7 +24,7 @@ export async function guardExisting<C extends OpenCall>(
   calls: FetchCalls,
   route: Route<C>,
   received: IncomingFetch,
-  existing: (call: C, request: Request) => Response | Promise<Response>,
+  existing: (call: C, request: Request) => MaybeResponse | Promise<MaybeResponse>,
   thrown?: () => unknown,
 ): Promise<Response> {
   let { request } = received
@@ -41,7 +44,15 @@ export async function guardExisting<C extends OpenCall>(
   const { value } = started
   const { call, fields } = value
   calls.set(request, { route, call })
-  const response = await runExisting(route.operation, () => existing(call, request), value)
+  const asksWebSocket = request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+  const run = async (): Promise<Response> =>
+    checkedResponse(route.operation, await existing(call, request), asksWebSocket)
+  const response = await runExisting(run, value)
+  if (isTakenOver(response)) {
+    if (route.idempotent) await value.failed({ error: takenOverError(route.operation), status: 101 })
+    else value.sent(101)
+    return response
+  }
   const error = thrown?.()
   if (error !== undefined) {
     await value.failed({ error, status: response.status })
@@ -51,23 +62,38 @@ export async function guardExisting<C extends OpenCall>(
     const captured = await capture(response, route.operation, value, gate.settings.responseLimitBytes)
     return withResponseFields(captured, fields)
   }
-  value.sent(response.status)
+  // The helpers of Hono for Bun and Node return an empty response once the connection is a WebSocket.
+  const isWebSocket = asksWebSocket && response.status === 200 && response.body === null
+  value.sent(isWebSocket ? 101 : response.status)
   return withResponseFields(response, fields)
 }
 
 /** Runs an existing handler. If it throws or returns no response, ends the run as failed, and the server renders the error. */
 async function runExisting(
-  operation: string,
-  existing: () => Response | Promise<Response>,
+  existing: () => Promise<Response>,
   { failed }: Pick<StartedCall<never>, 'failed'>,
 ): Promise<Response> {
   try {
-    const response: Response | undefined = await existing()
-    if (typeof response?.status === 'number') return response
-    const got = response === undefined ? 'nothing: a return is missing' : typeof response
-    throw new TypeError(`${operation}: the handler must return a Response, got ${got}`)
+    return await existing()
   } catch (error) {
     await failed({ error, status: 500 })
     throw error
   }
+}
+
+function checkedResponse(operation: string, response: MaybeResponse, asksWebSocket: boolean): Response {
+  if (typeof response?.status === 'number') return response
+  // Bun wants exactly this.
+  if (response === undefined && asksWebSocket) return response as unknown as Response
+  const got = response === undefined ? 'nothing: a return is missing' : typeof response
+  throw new TypeError(`${operation}: the handler must return a Response, got ${got}`)
+}
+
+/** Whether the connection speaks another protocol now: Deno and Workers return 101 then, Bun nothing. */
+const isTakenOver = (response: MaybeResponse): boolean => response === undefined || response.status === 101
+
+function takenOverError(operation: string): TypeError {
+  return new TypeError(
+    `${operation} made the connection a WebSocket: an idempotent operation must return a response that can be stored`,
+  )
 }

@@ -11,13 +11,22 @@ export function toResponse({ status, headers, body }: WireResponse): Response {
   return new Response(body === '' ? null : body, { status, headers: fields })
 }
 
-/** Adds header fields to a response, whose headers may be immutable. Fields that it has already are unchanged; links are added. */
+/**
+ * Adds header fields to a response, whose headers may be immutable. Fields that it has already are unchanged; links are added. A
+ * response that cannot be copied is returned as it is: that of a WebSocket, which belongs to its connection, a network error, and one whose
+ * body has a reader.
+ */
 export function withResponseFields(response: Response, fields: WireResponse['headers']): Response {
-  const missing = missingFields([...response.headers], fields)
-  if (missing.length === 0) return response
-  const copy = new Response(response.body, response)
-  for (const [name, value] of missing) copy.headers.append(name, value)
-  return copy
+  if (response?.status === 101) return response
+  try {
+    const missing = missingFields([...response.headers], fields)
+    if (missing.length === 0) return response
+    const copy = new Response(response.body, response)
+    for (const [name, value] of missing) copy.headers.append(name, value)
+    return copy
+  } catch {
+    return response
+  }
 }
 
 /** Ends the run with a response. A body above the limit is not stored; an event stream is an error that names the operation. */

@@ -1,4 +1,5 @@
 import type { Session, Verdict } from '@gatewright/kernel'
+import type { MaybeResponse } from './fetch-existing.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
 
@@ -55,10 +56,13 @@ export interface FetchGate<Env> {
    */
   handle<C extends OpenCall>(route: CompleteRoute<C>): FetchHandler<Env>
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FetchHandler<Env>
-  /** Guards an existing handler from `Request` to `Response`. On an idempotent route it captures the response. */
+  /**
+   * Guards an existing handler from `Request` to `Response`. On an idempotent route it captures the response. On Bun, a handler returns
+   * nothing after `server.upgrade(request)`.
+   */
   wrap<C extends OpenCall>(
     route: Route<C>,
-    existing: (request: Request, call: C) => Response | Promise<Response>,
+    existing: (request: Request, call: C) => MaybeResponse | Promise<MaybeResponse>,
   ): FetchHandler<Env>
   /** Guards existing handlers as a Hono middleware. */
   guard<C extends OpenCall>(

@@ -84,6 +84,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         const received = incoming(raw, context.env, context.req.param())
         const response = await keep(guardExisting(gate, calls, route, received, existing, thrown))
         if (!passed) return response
+        if (response === context.res) return undefined
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined
         context.res = response

@@ -7,7 +7,7 @@ import type { OpenGate } from '../gate-types.ts'
 import type { KoaContext, KoaGate, KoaMiddleware, KoaOperation } from './koa-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { addFields, fieldsByName, connectionOf, writeWire } from './node-response.ts'
+import { addFields, fieldsByName, connectionOf, onSent, writeWire } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import {
@@ -148,9 +148,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         calls.set(ctx.req, { route, call })
         if (route.idempotent)
           return capture(ctx, next, route.operation, started.value, gate.settings.responseLimitBytes)
-        const reportSent = (): void => sent(ctx.res.statusCode)
-        if (received.connection.ended) reportSent()
-        else ctx.res.on('close', reportSent)
+        onSent(ctx.req, ctx.res, received.connection, sent)
         await next()
       }
     },

@@ -163,6 +163,24 @@ export function connectionOf(response: NodeResponse): Connection {
   return connection
 }
 
+/**
+ * Reports the status of a response that an existing handler writes, once the response has been sent or its connection has ended. A connection
+ * that Node has given to a listener of `upgrade` has the status 101, unless a response was written in spite of it.
+ */
+export function onSent(
+  { upgrade, socket }: Pick<NodeRequest, 'upgrade' | 'socket'>,
+  response: NodeResponse,
+  { ended }: Connection,
+  report: (status: number) => void,
+): void {
+  const reportSent = (): void => report(upgrade && !response.headersSent ? 101 : response.statusCode)
+  // If the client has disconnected, the response has emitted `close` already.
+  if (ended) return reportSent()
+  response.on('close', reportSent)
+  // A response without a socket emits nothing.
+  if (upgrade) socket.once?.('close', reportSent)
+}
+
 /** Sends another response than the one whose header fields have already been set. */
 export function sendInstead(response: NodeResponse, output: WireResponse): void {
   for (const name of Object.keys(response.getHeaders())) {

@@ -46,7 +46,10 @@ export interface NodeRequest extends Readable {
     readonly localAddress?: string | undefined
     readonly destroyed?: boolean
     readonly encrypted?: boolean
+    once?(event: 'close', listener: () => void): unknown
   }
+  /** Whether Node has given the connection to a listener of `upgrade`. */
+  readonly upgrade?: boolean
 }
 
 /** Trusts no proxy: the peer is the client. */

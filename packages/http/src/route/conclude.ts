@@ -3,7 +3,7 @@ import type { Settings } from '../options.ts'
 import type { WireResponse } from '../ports.ts'
 import type { CanonicalFacts } from '../request/facts.ts'
 import { errorResponse, hasField, wire, withFields } from '../response/http-response.ts'
-import { causeOf, fieldValue, traceparentOf, type Decision } from '../response/decision.ts'
+import { causeOf, fieldValue, type Decision } from '../response/decision.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
 
@@ -55,7 +55,7 @@ export function concludeSent(
 /** Emits the decision event of a request once, since a server may end a request in more than one way. */
 function emitDecision(
   { observe, hints, dialect }: Settings,
-  { facts, requestId, startedAtMs, decision: draft }: RequestContext,
+  { facts, requestId, startedAtMs, traceparent, decision: draft }: RequestContext,
   { status, headers }: Pick<WireResponse, 'status' | 'headers'>,
   outcome: Outcome,
 ): void {
@@ -64,7 +64,6 @@ function emitDecision(
   if (outcome.kind === 'denial') hints.denied(draft.operation, outcome.denial)
   if (!observe) return
   const { code, reason, rule, denial, failure } = causeOf(outcome)
-  const traceparent = traceparentOf(facts.header('traceparent'))
   // No object spreads: they would cost more than all other work of the gate for a plain response (npm run bench --
   // scope-guard-http).
   const decision: Decision = {

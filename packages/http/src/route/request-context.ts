@@ -4,7 +4,7 @@ import type { Settings } from '../options.ts'
 import type { AliasPort } from '../ports.ts'
 import type { CanonicalFacts, OldName, RequestFacts } from '../request/facts.ts'
 import { exposureFields } from '../response/cors.ts'
-import { newDecisionDraft, type DecisionDraft } from '../response/decision.ts'
+import { newDecisionDraft, traceparentOf, type DecisionDraft } from '../response/decision.ts'
 
 /** The state that all requests of a gate share. */
 export interface GateContext {
@@ -23,6 +23,8 @@ export interface RequestContext {
   /** The id of a trusted proxy, or a new one. */
   readonly requestId: string
   readonly startedAtMs: number
+  /** The field `traceparent`, for the decision event. Read on arrival: Deno lets nobody read a request whose connection was taken over. */
+  readonly traceparent: string | undefined
   readonly decision: DecisionDraft
   /** The session that a guard has accepted, or what `session(request)` has asked for. */
   session: Session | Promise<Verdict<Session>> | undefined
@@ -44,6 +46,7 @@ export class EnteredRequest implements RequestContext {
   readonly facts: { -readonly [K in keyof CanonicalFacts]: CanonicalFacts[K] }
   readonly requestId: string
   readonly startedAtMs: number = performance.now()
+  readonly traceparent: string | undefined
   readonly decision: DecisionDraft = newDecisionDraft()
   session: RequestContext['session'] = undefined
   readonly #gate: GateContext
@@ -54,6 +57,7 @@ export class EnteredRequest implements RequestContext {
     const { method, path, query, search, header, address, secure, proxyRequestId } = received
     this.requestId = proxyRequestId ?? crypto.randomUUID()
     this.facts = { method, path, receivedPath: path, query, search, header, address, secure, oldNames: [] }
+    this.traceparent = gate.settings.observe ? traceparentOf(header('traceparent')) : undefined
     this.#gate = gate
     this.#exposed = gate.settings.exposeHeaders ? exposureFields(this.facts) : NO_FIELDS
   }
@@ -79,11 +83,22 @@ export class EnteredRequest implements RequestContext {
   }
 
   fields(): readonly HeaderField[] {
-    const { aliases, draining } = this.#gate
-    const { oldNames } = this.facts
-    const deprecationFields =
-      aliases?.responseHeaders && oldNames.length > 0 ? aliases.responseHeaders(oldNames) : this.#aliasFields
+    const { draining } = this.#gate
+    const deprecationFields = this.#deprecationFields()
     if (this.#exposed.length === 0 && !draining) return deprecationFields
     return [...this.#exposed, ...deprecationFields, ...(draining ? CLOSE : NO_FIELDS)]
+  }
+
+  /** A failure of the table is reported, and does not replace the response of a handler that has run. */
+  #deprecationFields(): readonly HeaderField[] {
+    const { aliases, settings } = this.#gate
+    const { oldNames } = this.facts
+    if (!aliases?.responseHeaders || oldNames.length === 0) return this.#aliasFields
+    try {
+      return aliases.responseHeaders(oldNames)
+    } catch (error) {
+      settings.report({ operation: this.decision.operation ?? 'aliases', error })
+      return this.#aliasFields
+    }
   }
 }
