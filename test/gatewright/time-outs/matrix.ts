@@ -113,16 +113,14 @@ export async function outcomes(
     }
     await attempt(`key-${name}`, 'the-same-key')
     const repeat = await attempt(`key-${name}`, 'the-same-key')
-    await attempt(`key-${name}`, 'the-same-key')
     const paidPerKey = paid
     for (const each of ends.splice(0)) each.resolve()
     await turns()
     const afterEnd = await attempt(`key-${name}`, 'the-same-key')
     paid = 0
-    for (let n = 0; n < 4; n++) await attempt(`cap-${name}`, `payment-000${n}`)
+    for (const key of ['payment-0001', 'payment-0002', 'payment-0003']) await attempt(`cap-${name}`, key)
     for (const each of ends) each.resolve()
     await turns()
-    await attempt(`cap-${name}`, 'payment-0004')
     return { place, end, status, paidPerKey, paidUnderCap: paid, repeat, afterEnd }
   }
 }

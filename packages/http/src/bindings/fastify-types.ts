@@ -10,7 +10,10 @@ export interface FastifyRequest {
   body: unknown
   /** Path parameters. */
   readonly params?: unknown
-  readonly routeOptions?: { readonly url?: string | undefined }
+  readonly routeOptions?: {
+    readonly url?: string | undefined
+    readonly config?: object
+  }
 }
 
 /** The members of a Fastify reply that are used. */
@@ -22,6 +25,18 @@ export interface FastifyReply {
   getHeaders(): object
   removeHeader(name: string): unknown
   send(payload?: unknown): unknown
+}
+
+/** How a route is declared, as far as its handler is watched. Not part of `FastifyApp`, to which Fastify's own type would not fit. */
+export interface RouteHooks {
+  addHook(
+    name: 'onRoute',
+    hook: (options: {
+      preHandler?: object | readonly object[]
+      config?: object
+      handler: (this: unknown, request: FastifyRequest, reply: FastifyReply) => unknown
+    }) => void,
+  ): unknown
 }
 
 /** The members of a Fastify instance that the plugin uses. */
@@ -70,7 +85,10 @@ export interface FastifyGate {
   /** Mounts an operation whose handler returns its response. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): FastifyRoute
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FastifyRoute
-  /** Guards an existing handler. On an idempotent route the hooks capture what it sends. */
+  /**
+   * Guards an existing handler. On an idempotent route the hooks capture what it sends. Register the plugin before the route: without it, the end
+   * of the handler is not seen, and a response of 400 or more leaves the outcome unknown unless its status is one of `noEffectStatuses`.
+   */
   hooks<C extends OpenCall>(
     route: Route<C>,
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler' | 'onSend'> & {

@@ -4,7 +4,15 @@ import { addedFields, capturedResponse, fieldPairs, streamError } from './captur
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from '../request/facts.ts'
 import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
 import { addLinks, addReplyFields, sendReply } from './fastify-reply.ts'
-import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './fastify-types.ts'
+import type {
+  FastifyApp,
+  FastifyGate,
+  FastifyReply,
+  FastifyRequest,
+  FastifyRoute,
+  RouteHooks,
+} from './fastify-types.ts'
+import { FastifyWatch } from './fastify-watch.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
@@ -23,6 +31,8 @@ interface Progress {
   readonly authorized: AuthorizedRequest
   readonly connection: Connection
   started?: StartedCall<OpenCall>
+  /** Of an existing handler of an idempotent route. */
+  watch?: FastifyWatch
   /** What the handler has thrown, so that an error handler writes the response. */
   failure?: { readonly error: unknown }
 }
@@ -43,6 +53,8 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
   const { body } = checkOptions('fastifyGate', options, { body: { is: ['kept', 'parsed'] } })
   const { settings } = gate
   const progress = new WeakMap<object, Progress>()
+  /** The hooks before existing handlers. */
+  const guards = new WeakSet<object>()
   const facts = (raw: NodeRequest) => (): RequestFacts => nodeFacts(raw, settings.trusted)
   const read = (request: FastifyRequest): Verdict<Uint8Array> =>
     body === 'kept' ? keptBytes(request) : parsedBytes(request.body, request.raw, PARSER)
@@ -71,10 +83,17 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         replaceBody: fields => void (request.body = fields),
       })
       if (!result.ok) return sendReply(reply, result.response)
-      progress.set(request.raw, { route: mounted, authorized, connection, started: result.value })
+      const started = result.value
+      progress.set(request.raw, { route: mounted, authorized, connection, started })
       // No hook runs for a reply that its handler has hijacked.
-      if (captured && !route.idempotent) onSent(request.raw, reply.raw, connection, result.value.sent)
-      addReplyFields(reply, result.value.fields)
+      if (captured && !route.idempotent) onSent(request.raw, reply.raw, connection, started.sent)
+      else if (captured) {
+        const isWatched = WATCHED in (request.routeOptions?.config ?? {})
+        const { responseLimitBytes: limitBytes } = settings
+        const watch = new FastifyWatch(started, reply, { limitBytes, isWatched })
+        progress.set(request.raw, { route: mounted, authorized, connection, started, watch })
+      }
+      addReplyFields(reply, started.fields)
       return undefined
     },
   })
@@ -85,7 +104,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
   }
 
   return {
-    plugin: pluginOf(gate, body, facts),
+    plugin: pluginOf(gate, body, facts, app => watchRoutes(app, guards, raw => progress.get(raw)?.watch)),
     rewriteUrl(raw) {
       const [path, search] = splitTarget(raw.url ?? '')
       const entered = gate.enter(raw, facts(raw))
@@ -107,33 +126,78 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         },
       }
     },
-    hooks: route => ({
-      ...hooks(checkedGuardingRoute(route), true),
-      async onError({ raw }, _reply, error) {
-        const known = progress.get(raw)
-        if (known) known.failure = { error }
-      },
-      async onSend({ raw }, reply, payload) {
-        const { started, authorized, failure } = progress.get(raw) ?? {}
-        if (!started) {
-          // A body parser has failed.
-          if (authorized) gate.sent(authorized.context, reply.statusCode)
-          return payload
-        }
-        if (!route.idempotent) {
-          started.sent(reply.statusCode)
-          return payload
-        }
-        if (failure) {
-          await started.failed({ error: failure.error, status: reply.statusCode })
-          return payload
-        }
-        return capture(reply, payload, route.operation, started, settings.responseLimitBytes)
-      },
-    }),
+    hooks(route) {
+      const before = hooks(checkedGuardingRoute(route), true)
+      guards.add(before.preHandler)
+      return { ...before, ...hooksAfter(gate, route, progress) }
+    },
     session: ({ raw }) => gate.session(raw, facts(raw)),
     call: (route, request) => startedCallOf(route, request).call,
   }
+}
+
+/** Makes the hooks that see what an existing handler does. */
+function hooksAfter<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  progress: WeakMap<object, Progress>,
+): Pick<ReturnType<FastifyGate['hooks']>, 'onError' | 'onSend'> {
+  return {
+    async onError({ raw }, _reply, error) {
+      const known = progress.get(raw)
+      if (known) known.failure = { error }
+    },
+    async onSend({ raw }, reply, payload) {
+      const { started, authorized, failure, watch } = progress.get(raw) ?? {}
+      if (!started) {
+        // A body parser has failed.
+        if (authorized) gate.sent(authorized.context, reply.statusCode)
+        return payload
+      }
+      if (!route.idempotent) {
+        started.sent(reply.statusCode)
+        return payload
+      }
+      if (!watch || watch.hasEnded) return payload
+      const { statusCode: status } = reply
+      if (status >= 400 || failure) {
+        const author = watch.author(failure)
+        const isFailure = author.by === 'unknown' && started.isNoEffect(status)
+        if (author.by === 'error handler' || isFailure) {
+          watch.end(status)
+          await started.failed({ status, ...('error' in author ? { error: author.error } : {}) })
+          return payload
+        }
+        if (author.by !== 'handler' || !(await author.ends())) {
+          await watch.leave(status)
+          return payload
+        }
+      }
+      watch.end(status)
+      return capture(reply, payload, route.operation, started, gate.settings.responseLimitBytes)
+    },
+  }
+}
+
+/** Marks the configuration of a route whose handler is watched. */
+const WATCHED = Symbol('the handler is watched')
+
+/** Watches the handlers that an application declares from now on behind one of the hooks `guards`. */
+function watchRoutes(
+  app: FastifyApp,
+  guards: WeakSet<object>,
+  watchOf: (raw: object) => FastifyWatch | undefined,
+): void {
+  ;(app as unknown as RouteHooks).addHook('onRoute', options => {
+    if (![options.preHandler].flat().some(hook => hook !== undefined && guards.has(hook))) return
+    const given = options.handler
+    options.config = { ...options.config, [WATCHED]: true }
+    options.handler = function (request, reply) {
+      const run = (): unknown => given.call(this, request, reply)
+      const watch = watchOf(request.raw)
+      return watch ? watch.call(run, reply) : run()
+    }
+  })
 }
 
 /** Makes the plugin. Fastify encapsulates what a plugin adds unless it has the symbol `skip-override`. */
@@ -141,10 +205,12 @@ function pluginOf(
   gate: OpenGate,
   body: 'kept' | 'parsed',
   facts: (raw: NodeRequest) => () => RequestFacts,
+  watch: (app: FastifyApp) => void,
 ): FastifyGate['plugin'] {
   const contexts = new WeakMap<object, RequestContext>()
   const plugin: FastifyGate['plugin'] = (app, _options, done) => {
     if (body === 'kept') keepRawBodies(app)
+    watch(app)
     app.addHook('onRequest', async ({ raw }, reply) => {
       const entered = gate.enter(raw, facts(raw))
       if (!entered.ok) return sendReply(reply, entered.response)

@@ -3,7 +3,10 @@ import { parseJsonObject } from '../request/body.ts'
 import type { OpenCall } from '../route/handler-types.ts'
 import { startCall, type IncomingRequest } from '../route/perform.ts'
 import type { StartedCall, Route } from '../route/steps.ts'
+import { streamError } from './captured-response.ts'
 import { withJson } from './fetch-body.ts'
+import type { MaybeResponse } from './fetch-types.ts'
+import type { HonoWatch } from './hono-watch.ts'
 import { capture, toResponse, withResponseFields } from './fetch-response.ts'
 
 /** The calls of requests that were started, for `FetchGate.call`. */
@@ -12,20 +15,21 @@ export type FetchCalls = WeakMap<Request, { readonly route: object; readonly cal
 /** A request of a fetch server. */
 export type IncomingFetch = IncomingRequest & { readonly request: Request }
 
-/** What an existing handler returns. Undefined only on Bun, where `server.upgrade(request)` has made the connection a WebSocket. */
-export type MaybeResponse = Response | undefined
+/** An existing handler, and for Hono what is known about its response. */
+export interface ExistingHandler<C = never> {
+  call(call: C, request: Request): MaybeResponse | Promise<MaybeResponse>
+  watch?(): HonoWatch | undefined
+  /** Returns what the handler has thrown, for servers that respond to such an error themselves. */
+  thrown?(): unknown
+}
 
-/**
- * Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it.
- * `thrown` returns what the handler has thrown, for servers that respond to such an error themselves.
- */
+/** Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it. */
 export async function guardExisting<C extends OpenCall>(
   gate: OpenGate,
   calls: FetchCalls,
   route: Route<C>,
   received: IncomingFetch,
-  existing: (call: C, request: Request) => MaybeResponse | Promise<MaybeResponse>,
-  thrown?: () => unknown,
+  existing: ExistingHandler<C>,
 ): Promise<Response> {
   let { request } = received
   const readBody = async (): ReturnType<IncomingRequest['readBody']> => {
@@ -45,27 +49,57 @@ export async function guardExisting<C extends OpenCall>(
   const { call, fields } = value
   calls.set(request, { route, call })
   const asksWebSocket = request.headers.get('upgrade')?.toLowerCase() === 'websocket'
-  const run = async (): Promise<Response> =>
-    checkedResponse(route.operation, await existing(call, request), asksWebSocket)
+  const run = async (): Promise<Response> => {
+    const response = await existing.call(call, request)
+    // The handler has made none, and other code has responded.
+    if (response === undefined && existing.watch?.()?.isReplaced) return new Response(null, { status: 503 })
+    return checkedResponse(route.operation, response, asksWebSocket)
+  }
   const response = await runExisting(run, value)
   if (isTakenOver(response)) {
     if (route.idempotent) await value.failed({ error: takenOverError(route.operation), status: 101 })
     else value.sent(101)
     return response
   }
-  const error = thrown?.()
+  const error = existing.thrown?.()
   if (error !== undefined) {
     await value.failed({ error, status: response.status })
     return withResponseFields(response, fields)
   }
   if (route.idempotent) {
-    const captured = await capture(response, route.operation, value, gate.settings.responseLimitBytes)
-    return withResponseFields(captured, fields)
+    const { operation } = route
+    const limitBytes = gate.settings.responseLimitBytes
+    const recorded = await record({ operation, value, limitBytes }, response, existing.watch?.())
+    return withResponseFields(recorded, fields)
   }
   // The helpers of Hono for Bun and Node return an empty response once the connection is a WebSocket.
   const isWebSocket = asksWebSocket && response.status === 200 && response.body === null
   value.sent(isWebSocket ? 101 : response.status)
   return withResponseFields(response, fields)
+}
+
+/** Ends the run of an idempotent operation with the response of its handler, and returns the response to send. */
+async function record(
+  { operation, value, limitBytes }: { operation: string; value: StartedCall<unknown>; limitBytes: number },
+  response: Response,
+  watch: HonoWatch | undefined,
+): Promise<Response> {
+  const { status } = response
+  if (watch?.stream) {
+    // The body may have failed already, or have another reader.
+    void response.body?.cancel().catch(() => {})
+    return toResponse(await value.fail(streamError(operation, watch.stream)))
+  }
+  if (!watch || status < 400 || (watch.hasEnded() && !watch.isReplaced))
+    return capture(response, operation, value, limitBytes)
+  if (!watch.isReplaced && value.isNoEffect(status)) await value.failed({ status })
+  else {
+    await value.leaveUnknown(status)
+    watch.leave(late => {
+      if (late.status < 400) void capture(late, operation, value, limitBytes)
+    })
+  }
+  return response
 }
 
 /** Runs an existing handler. If it throws or returns no response, ends the run as failed, and the server renders the error. */

@@ -1,7 +1,9 @@
 import type { Session, Verdict } from '@gatewright/kernel'
-import type { MaybeResponse } from './fetch-existing.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
+
+/** What an existing handler returns. Undefined only on Bun, where `server.upgrade(request)` has made the connection a WebSocket. */
+export type MaybeResponse = Response | undefined
 
 /** Options of `fetchGate`. */
 export interface FetchGateOptions<Env> {
@@ -27,7 +29,13 @@ export interface FetchGateOptions<Env> {
 /** The members of a Hono context that are used. Hono itself is not imported. */
 export interface HonoContext<Env> {
   /** `param()` returns the path parameters of the matched route. */
-  readonly req: { raw: Request; param(): Readonly<Record<string, string | undefined>> }
+  readonly req: {
+    raw: Request
+    param(): Readonly<Record<string, string | undefined>>
+    /** The handlers that match the request, in their order, and which of them runs. */
+    readonly matchedRoutes?: readonly { readonly handler: object }[]
+    readonly routeIndex?: number
+  }
   readonly env: Env
   /** The error of a handler, if Hono has responded to it. */
   readonly error?: Error | undefined
@@ -64,7 +72,10 @@ export interface FetchGate<Env> {
     route: Route<C>,
     existing: (request: Request, call: C) => MaybeResponse | Promise<MaybeResponse>,
   ): FetchHandler<Env>
-  /** Guards existing handlers as a Hono middleware. */
+  /**
+   * Guards existing handlers as a Hono middleware. Mount it right before the handler: if another middleware is in between, a response of 400 or
+   * more leaves the outcome unknown unless its status is one of the route's `noEffectStatuses`.
+   */
   guard<C extends OpenCall>(
     route: Route<C>,
   ): (context: HonoContext<Env>, next: () => Promise<void>) => Promise<Response | undefined>

@@ -1,10 +1,11 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import { fetchFacts, type RequestFacts } from '../request/facts.ts'
 import { readRequest } from './fetch-body.ts'
-import { guardExisting, type FetchCalls, type IncomingFetch } from './fetch-existing.ts'
+import { guardExisting, type ExistingHandler, type FetchCalls, type IncomingFetch } from './fetch-existing.ts'
 import { checkedPeer, keepAlive, paramsOf } from './fetch-server.ts'
 import type { FetchGate, FetchGateOptions, FetchHandler } from './fetch-types.ts'
 import { toResponse, withResponseFields } from './fetch-response.ts'
+import { HonoWatch } from './hono-watch.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
@@ -66,30 +67,40 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       return (request, ...beside) => {
         const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
-        return keep(guardExisting(gate, calls, route, received, (call, current) => existing(current, call)))
+        return keep(
+          guardExisting(gate, calls, route, received, { call: (call, current) => existing(current, call) }),
+        )
       }
     },
     guard(route) {
       checkedGuardingRoute(route)
-      return async (context, next) => {
-        let passed = false
-        const existing = async (_call: unknown, request: Request): Promise<Response> => {
-          passed = true
-          if (request !== raw) context.req.raw = request
-          await next()
-          return context.res
-        }
-        const thrown = (): unknown => context.error
+      const guard: ReturnType<FetchGate<Env>['guard']> = async (context, next) => {
         const { raw } = context.req
+        let passed = false
+        let watch: HonoWatch | undefined
+        const existing: ExistingHandler = {
+          async call(_call, request) {
+            passed = true
+            if (request !== raw) context.req.raw = request
+            if (route.idempotent) watch = new HonoWatch(context, guard)
+            if (watch) return watch.run(next)
+            await next()
+            return context.res
+          },
+          watch: () => watch,
+          thrown: () => (watch ? watch.error : context.error),
+        }
         const received = incoming(raw, context.env, context.req.param())
-        const response = await keep(guardExisting(gate, calls, route, received, existing, thrown))
+        const response = await keep(guardExisting(gate, calls, route, received, existing))
         if (!passed) return response
-        if (response === context.res) return undefined
+        if (watch?.isReplaced || response === context.res) return undefined
+        watch?.end()
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined
         context.res = response
         return undefined
       }
+      return guard
     },
     session(request, ...beside) {
       const [env] = beside as [Env]

@@ -25,6 +25,10 @@ export interface KoaContext {
   readonly params?: Record<string, string>
   /** The pattern that a router matched. */
   readonly _matchedRoute?: unknown
+  readonly method?: string
+  /** The application, and the layers of a router that match the path: what comes after a middleware. */
+  readonly app?: { readonly middleware?: readonly object[] }
+  readonly matched?: readonly { readonly methods: readonly string[]; readonly stack: readonly object[] }[]
   /** False if a handler writes to `res` itself. */
   respond?: boolean | undefined
   set(name: string, value: string | string[]): void
@@ -71,7 +75,10 @@ export interface KoaGate {
   serve(find: (facts: CanonicalFacts) => MatchedRoute | Outcome): KoaMiddleware
   /** Responds to a request that no operation serves, or that failed outside the gate. */
   otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
-  /** Guards the middleware after it. On an idempotent route it captures `ctx.body`. */
+  /**
+   * Guards the middleware after it. On an idempotent route it captures `ctx.body`. Mount it right before the handler: if another middleware is in
+   * between, a response of 400 or more leaves the outcome unknown unless its status is one of the route's `noEffectStatuses`.
+   */
   guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
   /**
    * Returns the session of a request, for middleware that serves many routes, such as tenants and audits: that which a guard of the same request

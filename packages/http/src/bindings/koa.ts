@@ -1,14 +1,13 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import type { TrustedProxies } from '../request/client-address.ts'
-import { jsonOf, wire, type HttpResponse } from '../response/http-response.ts'
-import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
+import { wire, type HttpResponse } from '../response/http-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
+import { captureKoa, sendText } from './koa-capture.ts'
 import type { KoaContext, KoaGate, KoaMiddleware, KoaOperation } from './koa-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { addFields, fieldsByName, connectionOf, onSent, writeWire } from './node-response.ts'
-import type { WireResponse } from '../ports.ts'
+import { addFields, connectionOf, onSent, writeWire } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import {
   startCall,
@@ -18,7 +17,7 @@ import {
   runOf,
   type IncomingRequest,
 } from '../route/perform.ts'
-import type { StartedCall, Route } from '../route/steps.ts'
+import type { Route } from '../route/steps.ts'
 
 export type { KoaContext, KoaGate } from './koa-types.ts'
 
@@ -33,17 +32,6 @@ export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: Trusted
  */
 export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, output: HttpResponse): void {
   sendText(ctx, wire(output))
-}
-
-function sendText(
-  ctx: Pick<KoaContext, 'status' | 'body' | 'set'>,
-  { status, headers, body }: WireResponse,
-): void {
-  ctx.status = status
-  ctx.body = body === '' ? null : body
-  // Koa changes the status of an empty response to 204.
-  ctx.status = status
-  for (const [name, values] of fieldsByName(headers)) ctx.set(name, values)
 }
 
 interface ParsedRequest {
@@ -139,7 +127,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
     guard(route) {
       checkedGuardingRoute(route)
-      return async (ctx, next) => {
+      const guard: KoaMiddleware = async (ctx, next) => {
         const received = incoming(ctx, () => read.forHandler(ctx))
         const started = await startCall(gate, route, received, true)
         if (!started.ok) return sendText(ctx, started.response)
@@ -147,10 +135,11 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         addFields(ctx.res, fields)
         calls.set(ctx.req, { route, call })
         if (route.idempotent)
-          return capture(ctx, next, route.operation, started.value, gate.settings.responseLimitBytes)
+          return captureKoa({ ctx, next, guard, route, ending: started.value, settings: gate.settings })
         onSent(ctx.req, ctx.res, received.connection, sent)
         await next()
       }
+      return guard
     },
 
     session: ctx => gate.session(ctx.req, facts(ctx)),
@@ -184,46 +173,4 @@ function serve(
       writeWire(ctx.req, ctx.res, gate.conclude(context, { kind: 'failure', error }))
     }
   }
-}
-
-/** Ends the run with the response that later middleware left in the context, before Koa sends it. */
-async function capture(
-  ctx: KoaContext,
-  next: () => Promise<unknown>,
-  operation: string,
-  { finishCaptured, fail, failed }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'failed'>,
-  limitBytes: number,
-): Promise<void> {
-  try {
-    await next()
-  } catch (error) {
-    await failed({ error, status: statusOf(error) })
-    throw error
-  }
-  let value: string | Uint8Array
-  try {
-    value = bodyOf(operation, ctx)
-  } catch (error) {
-    ctx.body = null
-    return sendText(ctx, await fail(error))
-  }
-  const captured = capturedResponse(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
-  const output = await finishCaptured(captured)
-  if (output.status !== captured.status) return sendText(ctx, output)
-  for (const [name, value] of addedFields(captured, output)) ctx.set(name, value)
-}
-
-/** Returns the body that Koa will send. Throws for a stream, and for a value that JSON cannot represent. */
-function bodyOf(operation: string, { body, res, respond }: KoaContext): string | Uint8Array {
-  if (isStream(body) || body instanceof Blob || body instanceof Response || respond === false)
-    throw streamError(operation, body ?? res)
-  if (typeof body === 'string' || body instanceof Uint8Array) return body
-  return body === null || body === undefined ? '' : jsonOf(body)
-}
-
-/** Returns the status that Koa sends for an error. */
-function statusOf(error: unknown): number {
-  const { status, statusCode } = (error ?? {}) as { status?: unknown; statusCode?: unknown }
-  const given = status ?? statusCode
-  return typeof given === 'number' && given >= 400 ? given : 500
 }

@@ -1,0 +1,201 @@
+import type { HeaderField } from '@gatewright/kernel/internal'
+import { jsonOf } from '../response/http-response.ts'
+import type { WireResponse } from '../ports.ts'
+import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
+import type { CaptureEnding } from './capture-node.ts'
+import { follow, partOf, stopFollowing } from './handler-scope.ts'
+import type { KoaContext } from './koa-types.ts'
+import { fieldsByName } from './node-response.ts'
+
+/** Sends a response through Koa. */
+export function sendText(
+  ctx: Pick<KoaContext, 'status' | 'body' | 'set'>,
+  { status, headers, body }: WireResponse,
+): void {
+  ctx.status = status
+  ctx.body = body === '' ? null : body
+  // Koa changes the status of an empty response to 204.
+  ctx.status = status
+  for (const [name, values] of fieldsByName(headers)) ctx.set(name, values)
+}
+
+/** What capturing the response of the middleware after a guard needs. */
+interface Capture {
+  readonly ctx: KoaContext
+  readonly next: () => Promise<unknown>
+  readonly route: { readonly operation: string }
+  readonly ending: CaptureEnding
+  readonly settings: { readonly responseLimitBytes: number }
+  /** The guard as it is mounted. */
+  readonly guard: object
+}
+
+/**
+ * Ends the run with the response that the middleware after the guard has left in the context, before Koa sends it. If other code has set a
+ * response meanwhile, such as a time-out around the guard, ends it with what the handler has set. A response of 400 or more ends the run only
+ * if the handler comes right after the guard, so that it is known to have ended; otherwise the outcome is unknown.
+ */
+export async function captureKoa(capture: Capture): Promise<void> {
+  const { ctx, next, ending } = capture
+  const { operation } = capture.route
+  const { responseLimitBytes: limitBytes } = capture.settings
+  const own = watchResponse(ctx)
+  let left: Promise<void> | undefined
+  const leave = (): Promise<void> => (left ??= ending.leaveUnknown(ctx.res.statusCode))
+  let hasEnded = false
+  ctx.res.on('finish', () => {
+    if (!hasEnded) void leave()
+  })
+  const recordOwn = async (): Promise<void> => {
+    await leave()
+    const status = own.status()
+    if (status === undefined || (status >= 400 && !isBeforeHandler(capture))) return
+    stopFollowing(own)
+    try {
+      const body = bodyOf(operation, { body: own.body, res: ctx.res, respond: ctx.respond })
+      await ending.finishCaptured(capturedResponse(status, own.fields(), body, limitBytes))
+    } catch (error) {
+      await ending.fail(error)
+    }
+  }
+  try {
+    await follow(own, own, next)
+  } catch (error) {
+    hasEnded = true
+    await left
+    await ending.failed({ error, status: statusOf(error) })
+    throw error
+  }
+  hasEnded = true
+  if (ctx.res.headersSent || (own.isReplaced && ctx.status >= 400)) return recordOwn()
+  let body: string | Uint8Array
+  try {
+    body = bodyOf(operation, ctx)
+  } catch (error) {
+    ctx.body = null
+    return sendText(ctx, await ending.fail(error))
+  }
+  const { status } = ctx
+  if (status >= 400 && !isBeforeHandler(capture)) {
+    if (ending.isNoEffect(status)) return ending.failed({ status })
+    // The handler may go on, and what it sets then is its response.
+    own.whenSetLate = () => void recordOwn()
+    return leave()
+  }
+  stopFollowing(own)
+  const captured = capturedResponse(status, fieldPairs({ ...ctx.response.headers }), body, limitBytes)
+  const output = await ending.finishCaptured(captured)
+  if (output.status !== captured.status) return sendText(ctx, output)
+  for (const [name, value] of addedFields(captured, output)) ctx.set(name, value)
+}
+
+/** What the middleware after a guard has set, whether or not Koa could still send it. */
+class OwnResponse {
+  #status: number | undefined
+  #hasBody = false
+  body: unknown
+  readonly #fields = new Map<string, unknown>()
+  /** Whether other code has set the status or the body meanwhile. */
+  isReplaced = false
+  /** Called when a body was set after the response. */
+  whenSetLate: (() => void) | undefined
+
+  note(name: string, value: unknown): void {
+    if (partOf(this) === undefined) this.isReplaced = true
+    else if (name === 'status') this.#status = value as number
+    else {
+      this.body = value
+      this.#hasBody = true
+      const late = this.whenSetLate
+      this.whenSetLate = undefined
+      // The status may be set after the body.
+      if (late) setImmediate(late)
+    }
+  }
+
+  noteFields(given: unknown, value: unknown): void {
+    if (partOf(this) === undefined) return
+    const entries = typeof given === 'string' ? [[given, value] as const] : Object.entries(given ?? {})
+    for (const [name, each] of entries) this.#fields.set(name.toLowerCase(), each)
+  }
+
+  /** Undefined: nothing was set. */
+  status(): number | undefined {
+    if (this.#status !== undefined || !this.#hasBody) return this.#status
+    return this.body === null || this.body === undefined ? 204 : 200
+  }
+
+  fields(): readonly HeaderField[] {
+    const isText = typeof this.body === 'string' || this.body instanceof Uint8Array
+    const type = isText ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'
+    return fieldPairs({ 'content-type': type, ...Object.fromEntries(this.#fields) })
+  }
+}
+
+/** Notes what is set on the response of a context. Koa ignores what is set after the response was sent. */
+function watchResponse({ response }: KoaContext): OwnResponse {
+  const own = new OwnResponse()
+  for (const name of ['status', 'body']) {
+    const { get, set } = accessorOf(response, name)
+    Object.defineProperty(response, name, {
+      configurable: true,
+      get: () => get?.call(response) as unknown,
+      set(value: unknown) {
+        own.note(name, value)
+        set?.call(response, value)
+      },
+    })
+  }
+  const { set } = response as { set?: (name: unknown, value: unknown) => unknown }
+  Object.defineProperty(response, 'set', {
+    configurable: true,
+    value: (name: unknown, value: unknown): unknown => {
+      own.noteFields(name, value)
+      return set?.call(response, name, value)
+    },
+  })
+  return own
+}
+
+function accessorOf(object: object, name: string): PropertyDescriptor {
+  for (let each: object | null = object; each; each = Object.getPrototypeOf(each) as object | null) {
+    const found = Object.getOwnPropertyDescriptor(each, name)
+    if (found) return found
+  }
+  return {}
+}
+
+/**
+ * Whether the handler comes right after the guard, so that `next()` settles when it has ended: it takes no `next`, or it is the last of its
+ * route. Another middleware in between, such as a time-out, may settle earlier.
+ */
+function isBeforeHandler({ ctx: { app, matched = [], method }, guard }: Capture): boolean {
+  const layers = matched.filter(({ methods }) => methods.length === 0 || methods.includes(method ?? ''))
+  const inRoute = layers.flatMap(({ stack }) => stack)
+  if (inRoute.includes(guard)) {
+    const after = inRoute.slice(inRoute.indexOf(guard) + 1)
+    return after.length === 1 || takesNoNext(after[0])
+  }
+  const inApp = app?.middleware ?? []
+  return inApp.includes(guard) && takesNoNext(inApp[inApp.indexOf(guard) + 1])
+}
+
+const takesNoNext = (handler: unknown): boolean => typeof handler === 'function' && handler.length === 1
+
+/** Returns the body that Koa will send. Throws for a stream, and for a value that JSON cannot represent. */
+function bodyOf(
+  operation: string,
+  { body, res, respond }: Pick<KoaContext, 'body' | 'res' | 'respond'>,
+): string | Uint8Array {
+  if (isStream(body) || body instanceof Blob || body instanceof Response || respond === false)
+    throw streamError(operation, body ?? res)
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  return body === null || body === undefined ? '' : jsonOf(body)
+}
+
+/** Returns the status that Koa sends for an error. */
+function statusOf(error: unknown): number {
+  const { status, statusCode } = (error ?? {}) as { status?: unknown; statusCode?: unknown }
+  const given = status ?? statusCode
+  return typeof given === 'number' && given >= 400 ? given : 500
+}
