@@ -1,6 +1,7 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { sendReply } from './bindings/fastify-reply.ts'
 export { sendWire, setFields } from './bindings/node-response.ts'
+export { isRedirect } from './response/thrown-response.ts'
 export { StreamedBody } from './response/streamed-body.ts'
 export { failureResponse, plainRender, storedForm } from './response/outcome.ts'
 export type { RequestDenial } from './codes.ts'

@@ -1,14 +1,14 @@
 import { expressGate, type ConnectGate } from '@gatewright/http/express'
 import type { OpenCall } from '@gatewright/http'
 import { nothingHappened } from '@gatewright/kernel'
-import { setFields, type ConnectRequest } from '@gatewright/http/internal'
+import { isRedirect, setFields, type ConnectRequest } from '@gatewright/http/internal'
 import { HttpException, type DynamicModule, type ExecutionContext } from '@nestjs/common'
 import { APP_GUARD, DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core'
 import { compose, type Declarations, type Operation, type Parts } from '../compose.ts'
 import { checkedOptions, type GatewrightOptions } from '../options.ts'
 import { operationsOf } from './controllers.ts'
 import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './methods.ts'
-import { assertPlatform, platformRequest } from './platform.ts'
+import { assertPlatform, platformRequest, requireRawBody } from './platform.ts'
 
 /** Options of `GatewrightModule.forRootAsync`, as other modules of Nest have them. */
 export interface AsyncOptions<Scope extends string = string> {
@@ -74,16 +74,26 @@ export class GatewrightModule {
   }
 }
 
+/** The applications that have the module. */
+const mountedOn = new WeakSet<object>()
+
 function mount(
   options: GatewrightOptions,
   discovery: DiscoveryService,
-  { httpAdapter }: HttpAdapterHost,
+  adapterHost: HttpAdapterHost,
 ): Mounted {
+  const { httpAdapter } = adapterHost
   assertPlatform((httpAdapter as HttpAdapterHost['httpAdapter'] | undefined)?.getType())
+  if (mountedOn.has(adapterHost))
+    throw new TypeError(
+      'GatewrightModule is imported twice, so that requests would be guarded twice: import GatewrightModule.forRoot once, in the root module',
+    )
+  mountedOn.add(adapterHost)
   const { parts, declare } = compose(checkedOptions(options, {}))
   const operations = new Map<unknown, Mountable>()
   for (const [method, declared] of operationsOf(discovery))
     operations.set(method, { declared, ...operationIn(declare, declared) })
+  if ([...operations.values()].some(({ route }) => route.readsBody)) requireRawBody(httpAdapter)
   return { ...parts, http: expressGate(parts.gate, { body: 'kept' }), operations }
 }
 
@@ -142,6 +152,8 @@ function handlerWatch(http: ConnectGate, request: ConnectRequest): HandlerWatch 
       runs++
     },
     failed(error) {
+      // Nest responds with it as with a returned response.
+      if (runs === 1 && isRedirect(error)) return
       // What the last run says does not hold for those before it.
       http.failed(
         request,

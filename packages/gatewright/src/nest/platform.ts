@@ -53,3 +53,30 @@ export function platformRequest(context: ExecutionContext): PlatformRequest {
   const request = Object.assign(raw, { params, body, rawBody, route: { path: routeOptions.url } })
   return { key, request, response: reply.raw, send: wire => void sendReply(reply, wire) }
 }
+
+/** The members of an adapter of Nest that say which parsers it has. Undefined without a server, and before one is made, as in a test module. */
+interface ParsingAdapter {
+  registerParserMiddleware?(prefix: string | undefined, rawBody: boolean): unknown
+  /** Of Express: whether the application itself has mounted a middleware. */
+  isMiddlewareApplied?(name: string): boolean
+  /** Of Fastify. */
+  readonly _isParserRegistered?: boolean
+}
+
+/**
+ * Makes an application fail at its start whose body parsers are those of Nest and keep no bytes: the body of a repeat could not be compared.
+ * One with parsers of its own (\`bodyParser: false\`, or \`app.use(express.json({ verify: keepRawBody }))\`) starts.
+ */
+export function requireRawBody(given: object | undefined): void {
+  const adapter = given as ParsingAdapter | undefined
+  const register = adapter?.registerParserMiddleware
+  if (!adapter || !register) return
+  adapter.registerParserMiddleware = (prefix, rawBody) => {
+    const hasOwn = adapter['_isParserRegistered'] ?? adapter.isMiddlewareApplied?.('jsonParser')
+    if (!rawBody && !hasOwn)
+      throw new TypeError(
+        'GatewrightModule: the application must keep raw bodies: write NestFactory.create(AppModule, { rawBody: true })',
+      )
+    return register.call(adapter, prefix, rawBody)
+  }
+}

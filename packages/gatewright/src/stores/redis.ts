@@ -1,5 +1,6 @@
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'
 import { checkOptions } from '@gatewright/kernel/internal'
+import { connectOnDemand } from '@gatewright/kernel/internal/redis'
 import { fromIoredis, fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
@@ -39,17 +40,34 @@ export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptio
   }
   return {
     ...ports,
-    limits: settings =>
-      new RateLimiterRedis({
+    limits(settings) {
+      const limiter = new RateLimiterRedis({
         ...settings,
         keyPrefix: `${prefix}${settings.keyPrefix}`,
         storeClient: isIoredis ? client : ((client as NodeRedis).withTypeMapping?.({}) ?? client),
         useRedisPackage: !isIoredis,
         rejectIfRedisNotReady: true,
-      }),
+      })
+      return isIoredis ? connectedFirst(limiter, client as Ioredis) : limiter
+    },
     migrate: async () => undefined,
     collect: collector(ports),
   }
+}
+
+/** A limiter rejects every call of a client that is not connected, also of one that connects on demand. */
+function connectedFirst(limiter: RateLimiterRedis, client: Ioredis): RateLimiterRedis {
+  const { consume, get } = limiter
+  return Object.assign(limiter, {
+    async consume(...given: Parameters<typeof consume>) {
+      await connectOnDemand(client)
+      return consume.apply(limiter, given)
+    },
+    async get(...given: Parameters<typeof get>) {
+      await connectOnDemand(client)
+      return get.apply(limiter, given)
+    },
+  })
 }
 
 /** A cluster takes the key of a command beside its arguments, and has a list of its masters. */

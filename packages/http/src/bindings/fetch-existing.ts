@@ -2,6 +2,7 @@ import type { OpenGate } from '../gate-types.ts'
 import { parseJsonObject } from '../request/body.ts'
 import type { OpenCall } from '../route/handler-types.ts'
 import { startCall, type IncomingRequest } from '../route/perform.ts'
+import { isRedirect, thrownResponse } from '../response/thrown-response.ts'
 import type { StartedCall, Route } from '../route/steps.ts'
 import { streamError } from './captured-response.ts'
 import { withJson } from './fetch-body.ts'
@@ -62,7 +63,7 @@ export async function guardExisting<C extends OpenCall>(
     return response
   }
   const error = existing.thrown?.()
-  if (error !== undefined) {
+  if (error !== undefined && !isRedirect(error)) {
     await value.failed({ error, status: response.status })
     return withResponseFields(response, fields)
   }
@@ -102,7 +103,7 @@ async function record(
   return response
 }
 
-/** Runs an existing handler. If it throws or returns no response, ends the run as failed, and the server renders the error. */
+/** Runs an existing handler. A response that it throws is as one that it returns. If it throws anything else or returns no response, ends the run as failed, and the server renders the error. */
 async function runExisting(
   existing: () => Promise<Response>,
   { failed }: Pick<StartedCall<never>, 'failed'>,
@@ -110,6 +111,8 @@ async function runExisting(
   try {
     return await existing()
   } catch (error) {
+    const response = thrownResponse(error)
+    if (response) return response
     await failed({ error, status: 500 })
     throw error
   }

@@ -6,6 +6,7 @@ import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, Wir
 import type { Decision, DecisionDraft } from '../response/decision.ts'
 import type { UnknownCause } from '../response/hint.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
+import { outcomeOfFailure } from '../response/thrown-response.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../route/handler-types.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from './no-effect.ts'
@@ -283,7 +284,10 @@ function createEnding(
           ? endFailed({ error: final.error, status: stored.status })
           : end(stored, responseCause(stored))
       const { instead, fields } = await ended
-      return { outcome: instead ?? final, fields }
+      const mayShow =
+        final.kind === 'failure' &&
+        hadNoEffect(noEffectStatuses, { error: final.error, status: stored.status })
+      return { outcome: instead ?? (mayShow ? outcomeOfFailure(final) : final), fields }
     },
   }
 }

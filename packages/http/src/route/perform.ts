@@ -6,6 +6,7 @@ import { codingDenial } from '../request/body.ts'
 import type { RequestFacts } from '../request/facts.ts'
 import type { HttpResponse } from '../response/http-response.ts'
 import type { Outcome } from '../response/outcome.ts'
+import { thrownOutcome } from '../response/thrown-response.ts'
 import type { Handler, HandlerResponse, OpenCall } from './handler-types.ts'
 import type { RequestContext } from './request-context.ts'
 import type { StartedCall, AuthorizedRequest, CompleteRoute, Connection, Route, StepResult } from './steps.ts'
@@ -214,7 +215,13 @@ export function runOf<C extends OpenCall>(
   if (run) return run
   if (typeof handler !== 'function')
     throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
-  return async call => outcomeOf(operation, await handler(call))
+  return async call => {
+    try {
+      return outcomeOf(operation, await handler(call))
+    } catch (error) {
+      return thrownOutcome(error)
+    }
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { AccessLike, CallerIds, WireResponse } from '../ports.ts'
 import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
 import { withoutFields } from '../response/http-response.ts'
 import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
+import { outcomeOfRead } from '../response/thrown-response.ts'
 import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
 import type { GuardedCall, OpenCall, RouteOptions } from './handler-types.ts'
@@ -37,8 +38,13 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
     async authorize(context, params) {
       const { facts, decision } = context
       const startedAt = performance.now()
+      const isMountedTwice = decision.operation === operation
       decision.operation = operation
       try {
+        if (isMountedTwice)
+          throw new TypeError(
+            `${operation}: its guard is mounted twice on one route, where it would count the request twice and a write would wait for itself: mount it once`,
+          )
         const authenticated = await authenticate(facts)
         const checkedAtMs = performance.now()
         decision.guardMs = checkedAtMs - startedAt
@@ -170,7 +176,7 @@ function callerMembers({ credential, caller }: Authentication): object {
 
 /** Ends the run of an operation without an idempotency record: stores nothing. */
 const NO_RECORD: RunEnding = {
-  finish: async outcome => ({ outcome, fields: [] }),
+  finish: async outcome => ({ outcome: outcomeOfRead(outcome), fields: [] }),
   finishCaptured: async () => ({ fields: [] }),
   finishFailed: async () => {},
   leaveUnknown: async () => {},

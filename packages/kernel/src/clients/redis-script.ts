@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { orFault, toFault } from '../fault.ts'
 import type { RedisClient } from './redis.ts'
 
+export { connectOnDemand } from './connect-on-demand.ts'
+
 /** A Lua script and its SHA-1, by which a server that knows the script runs it. */
 export interface RedisScript {
   readonly lua: string

@@ -1,3 +1,5 @@
+import { connectOnDemand } from './connect-on-demand.ts'
+
 /**
  * Runs Redis commands. A cluster client routes a command by the hash slot of `key`, which all keys of the command share.
  * Commands and arguments are plain strings.
@@ -51,12 +53,15 @@ interface IoredisClient {
         }
       | undefined
   }
+  /** `wait`: it connects on demand, and has not been used. */
+  readonly status?: string
+  connect?(): Promise<unknown>
   call(command: string, ...args: string[]): Promise<unknown>
 }
 
 /**
  * Makes a `RedisClient` from ioredis, standalone or `Cluster`. Set `enableOfflineQueue: false`, so that an outage is an error and
- * not a wait. Throws a `TypeError` unless `maxRetriesPerRequest` is 0, or `retryDelayOnFailover` of a `Cluster`, and with
+ * not a wait. A client with `lazyConnect` is connected by its first use. Throws a `TypeError` unless `maxRetriesPerRequest` is 0, or `retryDelayOnFailover` of a `Cluster`, and with
  * `clusterNodeRetryStrategy` also `redisOptions.maxRetriesPerRequest`: ioredis would send a command again whose reply was lost,
  * and a script could run twice. Throws one, too, with `stringNumbers`, because no reply could be read, and with `scaleReads` of a
  * `Cluster` other than `master`, because a replica may not have what was written.
@@ -80,7 +85,10 @@ export function fromIoredis(client: IoredisClient): RedisClient {
   return {
     standalone: isCluster === false,
     keyPrefix: options.keyPrefix ?? '',
-    run: (_key, [name = '', ...args]) => client.call(name, ...args),
+    run: (_key, [name = '', ...args]) => {
+      const connected = connectOnDemand(client)
+      return connected ? connected.then(() => client.call(name, ...args)) : client.call(name, ...args)
+    },
   }
 }
 
