@@ -22,9 +22,9 @@ export function withAwaitedQueries(db: SqlClient): SqlClient {
             open = false
           })
         }
-        const defer: SqlTransaction['defer'] = (text, values) => {
+        const defer: SqlTransaction['defer'] = (text, values, received) => {
           if (open) early ??= text
-          tx.defer?.(text, values)
+          tx.defer?.(text, values, received)
         }
         const wrapped: SqlTransaction = {
           dialect: tx.dialect,

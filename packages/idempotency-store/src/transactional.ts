@@ -276,9 +276,9 @@ function withoutTransactionControl(tx: SqlQueries): SqlQueries {
       return tx.query(text, values)
     },
     ...(tx.defer && {
-      defer(text, values) {
+      defer(text, values, received) {
         check(text)
-        tx.defer?.(text, values)
+        tx.defer?.(text, values, received)
       },
     }),
   }

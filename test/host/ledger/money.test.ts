@@ -129,7 +129,7 @@ onBoth('says which account differs from its rows, and by how much', async (t, { 
   await move(credit('ann', 500), [entry('ann', 400)])
   await move(credit('bob', 500), [entry('bob', 500)])
   const differences = await accountsThatDiffer(dbs[0]!, heldMoney)
-  t.same(differences, [{ account: 'user:ann', ledgerCents: 500, bookedCents: 400 }])
+  t.same(differences, [{ accountId: 'ann', account: 'user:ann', ledgerCents: 500, bookedCents: 400 }])
   t.equal(
     describeDifference(differences[0]!, heldMoney),
     'user:ann has 500 US cents in the ledger, but the transactions of ann add up to 400',
@@ -172,9 +172,10 @@ onBoth('compares what is held with open authorizations and open withdrawals', as
   ] as const)
     await rows(
       db,
-      `insert into gw_authorizations (id, account_id, card_id, issuer, status, amount_cents, currency, merchant, created_at)
-        values ($1, 'ann', 'card', 'i', $2, $3, 'USD', '{}', 0)`,
-      [id, status, cents],
+      `insert into gw_authorizations (id, account_id, card_id, issuer, status, amount_cents, held_cents, currency, merchant,
+          created_at)
+        values ($1, 'ann', 'card', 'i', $2, $3, $4, 'USD', '{}', 0)`,
+      [id, status, cents, status === 'authorized' ? cents : 0],
     )
   t.same(
     (await accountsThatDiffer(db, heldMoney)).map(each => describeDifference(each, heldMoney)),

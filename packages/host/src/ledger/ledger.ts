@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { migrate, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { defer, rowsAhead, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,
@@ -13,18 +13,22 @@ import {
 import {
   FIND,
   FIND_USES,
-  FOLD,
   FOLD_LOCK_LIMIT,
   FOLD_OWN,
-  FOLDABLE,
+  FOLD_SYSTEM,
   FORGET,
-  INSERT,
+  COUNT_USES,
+  INSERT_CREDIT,
+  INSERT_LEGS,
+  INSERT_SYSTEM_DEBIT,
+  INSERT_TAIL,
   LOCK,
+  LOCK_FREE,
   MAX_PENDING,
   NEXT_ACCOUNTS,
   OPEN_ACCOUNT,
-  OPEN_SYSTEM_ACCOUNTS,
   OWN_BALANCE,
+  READ_OWN,
   REFER,
   REFERRED,
   SYSTEM_BALANCE,
@@ -152,12 +156,12 @@ export function createLedger(db: SqlClient): Ledger {
     },
     async fold(accounts, report) {
       for (let last = ''; ; ) {
-        const [row] = await rows(db, NEXT_ACCOUNTS, [last, accounts])
-        if (!row || row['last'] === null) return
-        const range = [last, toText(row['last'])] as const
-        last = range[1]
+        const found = await rows(db, NEXT_ACCOUNTS, [last, accounts])
+        const names = found.map(row => toText(row['id']))
+        if (names.length === 0) return
+        last = names.at(-1) as string
         await db
-          .transaction(tx => foldRange(tx, range))
+          .transaction(tx => foldAccounts(tx, names))
           .catch((error: unknown) => {
             if (!isLockTimeout(error)) report(error)
           })
@@ -178,20 +182,31 @@ function accountOf({ id, debit, credit, accountId }: Transfer): string {
 /** Inserts a transfer. False: its id exists, or money is missing. */
 async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now: EpochMs): Promise<boolean> {
   const { id, debit, credit, amountCents, cause } = transfer
-  const owner = ownerOf(debit)
-  const kind = owner !== undefined ? 'owned' : mayOverdraw(debit) ? 'outside' : 'house'
-  // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
-  const opened = [debit, credit].filter(holdsUserMoney).sort()
-  for (const account of opened) await defer(tx, OPEN_ACCOUNT, [ownerOf(account) as string, account])
-  if (kind === 'house') await defer(tx, OPEN_ACCOUNT, ['', debit])
-  if (kind !== 'outside' && tx.dialect === 'postgres') await defer(tx, LOCK, [owner ?? '', debit])
-  const values = [accountId, id, debit, credit, amountCents, cause, now, ownerOf(credit) ?? accountId]
-  const [first, ...others] = INSERT[kind][hostDialect(tx)]
-  const [inserted] = await rows(tx, first, values)
-  if (!inserted) return false
-  for (const text of others) await defer(tx, text, values)
-  if (owner !== undefined && toInteger(inserted['pending']) === MAX_PENDING)
-    for (const text of FOLD_OWN[hostDialect(tx)]) await rows(tx, text, [owner, debit])
+  const other = ownerOf(credit) ?? accountId
+  if (holdsUserMoney(credit)) await defer(tx, OPEN_ACCOUNT, [other, credit])
+  const values = [accountId, id, debit, credit, amountCents, cause, now]
+  let pending = 0
+  if (holdsUserMoney(debit)) {
+    if (tx.dialect === 'postgres') await defer(tx, LOCK, [accountId, debit])
+    // The statements name one account each, so that each runs on one machine.
+    const uses = other === accountId ? () => [] : await rowsAhead(tx, COUNT_USES, [other, id])
+    const [own] = await rows(tx, READ_OWN, [accountId, debit, id])
+    if (!own || toInteger(own['balance']) < amountCents) return false
+    if ([own, ...uses()].some(row => toInteger(row['uses']) > 0)) return false
+    pending = toInteger(own['pending'])
+    await defer(tx, INSERT_LEGS, [...values, other])
+  } else {
+    const kind = mayOverdraw(debit) ? 'outside' : 'house'
+    if (kind === 'house') {
+      await defer(tx, OPEN_ACCOUNT, ['', debit])
+      if (tx.dialect === 'postgres') await defer(tx, LOCK, ['', debit])
+    }
+    if ((await rows(tx, INSERT_SYSTEM_DEBIT[kind], values)).length === 0) return false
+    await defer(tx, INSERT_CREDIT, values)
+  }
+  await defer(tx, INSERT_TAIL, [debit, accountId, credit, other, id, amountCents])
+  if (pending >= MAX_PENDING)
+    for (const text of FOLD_OWN[hostDialect(tx)]) await rows(tx, text, [accountId, debit])
   return true
 }
 
@@ -230,14 +245,24 @@ function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): voi
     wrong(`its hold covers ${most} ${currency}, not ${amountCents} USD`)
 }
 
-/** Folds the accounts of a range that no other transaction has locked. */
-async function foldRange(tx: SqlQueries, range: readonly [string, string]): Promise<void> {
-  if (tx.dialect === 'postgres') await rows(tx, FOLD_LOCK_LIMIT)
-  await rows(tx, OPEN_SYSTEM_ACCOUNTS, range)
-  const found = await rows(tx, FOLDABLE[hostDialect(tx)], range)
-  if (found.length === 0) return
-  const names = JSON.stringify(found.map(row => toText(row['id'])))
-  for (const text of FOLD[hostDialect(tx)]) await rows(tx, text, [names])
+/** Folds those of some accounts that no other transaction has locked. Each statement names one account, and they travel together. */
+async function foldAccounts(tx: SqlQueries, names: readonly string[]): Promise<void> {
+  const accounts = names.map(id => ({ accountId: ownerOf(id) ?? '', id }))
+  const dialect = hostDialect(tx)
+  if (dialect === 'postgres') await defer(tx, FOLD_LOCK_LIMIT)
+  const locked: (() => boolean)[] = []
+  for (const { accountId, id } of accounts) {
+    // No transfer creates the account of a house or one outside.
+    if (accountId === '') await defer(tx, OPEN_ACCOUNT, ['', id])
+    const found = await rowsAhead(tx, LOCK_FREE[dialect], [accountId, id])
+    locked.push(() => found().length > 0)
+  }
+  await rows(tx, 'select 1')
+  for (const [index, { accountId, id }] of accounts.entries()) {
+    if (!locked[index]?.()) continue
+    for (const text of (accountId === '' ? FOLD_SYSTEM : FOLD_OWN)[dialect])
+      await defer(tx, text, [accountId, id])
+  }
 }
 
 /** Whether a statement has waited for a lock for as long as it may. */

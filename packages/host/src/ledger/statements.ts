@@ -3,10 +3,10 @@ import type { HostDialect } from '../records/host-dialect.ts'
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64
 
-/** The pending amounts of a ledger account of a user: they lie in the partition of its account, the parameter $1. */
+/** The pending amounts of a ledger account of a user: they lie with the rows of its account, the parameter $1. */
 const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
   where t.account_id = $1 and t.ledger_account = a.id)`
-/** The balance of a house or outside account, whose amounts lie in the partitions of all accounts. The parameter is its name. */
+/** The balance of a house or outside account, whose amounts lie with the rows of all accounts. The parameter is its name. */
 const systemBalance = (name: string): string => `(select coalesce(sum(balance_cents), 0) from (
   select balance_cents from gw_ledger_accounts where account_id = '' and id = ${name}
   union all select amount_cents from gw_ledger_tail where ledger_account = ${name}) s)`
@@ -21,65 +21,56 @@ export const OPEN_ACCOUNT: string =
 export const LOCK: string =
   'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
 
-/** The statements that insert a transfer. */
-type InsertStatements = Readonly<Record<HostDialect, readonly [string, ...string[]]>>
+/** Counts the legs that an account has with the id of a transfer. The parameters are the account and the id. */
+export const COUNT_USES: string =
+  'select count(*) as uses from gw_ledger_legs where account_id = $1 and transfer_id = $2'
 
-/** Which accounts a transfer may debit: one of a user, with money; one of the house, with money; one outside, always. */
-type DebitKind = 'owned' | 'house' | 'outside'
+/**
+ * Reads what a ledger account of a user holds, how many of its amounts are pending, and how many legs its account has with the id of a transfer.
+ * No row if the account does not exist. The parameters are the account, the ledger account and the id.
+ */
+export const READ_OWN: string = `select a.balance_cents + t.amount as balance, t.pending,
+    (select count(*) from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $3) as uses
+  from gw_ledger_accounts a,
+    (select coalesce(sum(amount_cents), 0) as amount, count(*) as pending from gw_ledger_tail
+      where account_id = $1 and ledger_account = $2) t
+  where a.account_id = $1 and a.id = $2`
 
 /*
  * The parameters of a transfer: $1 the account of the debit, $2 the id of the transfer, $3 the debited and $4 the credited ledger
  * account, $5 the amount, $6 the cause, $7 the time, $8 the account of the credit.
  */
-const COVERED: Readonly<Record<DebitKind, string>> = {
-  owned: `from gw_ledger_accounts a where a.account_id = $1 and a.id = $3
-    and a.balance_cents + ${OWN_TAIL} >= cast($5 as bigint)`,
-  house: `where ${systemBalance('$3')} >= cast($5 as bigint)`,
-  outside: 'where true',
-}
-// A credit has no conflict clause: without this condition the key of another transfer's credit would fail the statement.
-const UNUSED = `not exists (select 1 from gw_ledger_legs l
-    where l.account_id = cast($1 as text) and l.transfer_id = cast($2 as text))
-  and not exists (select 1 from gw_ledger_legs l
-    where l.account_id = cast($8 as text) and l.transfer_id = cast($2 as text))`
-const COLUMNS =
-  '(account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
-const HAS_PENDING = `(select count(*) from (select 1 from gw_ledger_tail t
-  where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
-const debitLeg = (kind: DebitKind, returning: string): string => `insert into gw_ledger_legs ${COLUMNS}
-  select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
-    cast($6 as text), cast($7 as bigint) ${COVERED[kind]} and ${UNUSED}
-  on conflict (account_id, transfer_id, side) do nothing returning ${returning}`
-const creditLeg = (from: string): string => `insert into gw_ledger_legs ${COLUMNS}
-  select cast($8 as text), cast($2 as text), 'credit', cast($4 as text), cast($3 as text), cast($5 as bigint),
-    cast($6 as text), cast($7 as bigint) ${from}`
-const insertTail = (rows: string): string =>
-  `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents) ${rows}`
-const DEBITED = 'select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint)'
-const CREDITED = 'select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint)'
+const LEGS =
+  'gw_ledger_legs (account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
+const DEBIT_LEG = "$1, $2, 'debit', $3, $4, -cast($5 as bigint), $6, cast($7 as bigint)"
+const CREDIT_LEG = "$8, $2, 'credit', $4, $3, cast($5 as bigint), $6, cast($7 as bigint)"
 
-function insertStatements(kind: DebitKind): InsertStatements {
-  const debit = debitLeg(kind, '1')
-  const pending = `select ${HAS_PENDING} from debit`
-  return {
-    sqlite: [debitLeg(kind, HAS_PENDING), creditLeg(''), insertTail(`${DEBITED} union all ${CREDITED}`)],
-    postgres: [
-      `with debit as (${debit}), tail as (${insertTail(`${DEBITED} from debit`)}) ${pending}`,
-      // Postgres refuses a parameter that no part of the statement uses.
-      `with credit as (${creditLeg('')}) ${insertTail(`${CREDITED} where cast($1 as text) is not null`)}`,
-    ],
-  }
-}
+/** Inserts both legs of a transfer. */
+export const INSERT_LEGS: string = `insert into ${LEGS} values (${DEBIT_LEG}), (${CREDIT_LEG})`
+
+/** Adds a transfer to the pending amounts of both ledger accounts: $1 and $2 the debited one and its account, $3 and $4 the credited one, $5 the id, $6 the amount. */
+export const INSERT_TAIL: string = `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
+  values ($1, $2, $5, -cast($6 as bigint)), ($3, $4, $5, cast($6 as bigint))`
 
 /**
- * Inserts both legs of a transfer if the debited account holds enough. The first statement returns no row when the id exists or money is
- * missing; otherwise how many pending amounts the debited account had, at most 64, and the other statements must follow it.
+ * Inserts the debit of a transfer from a house or outside account, which lies with the account of the credit. No row when the account
+ * has the id, or money is missing. With it no other has to be locked: of simultaneous transfers with one id, one inserts it.
  */
-export const INSERT: Readonly<Record<DebitKind, InsertStatements>> = {
-  owned: insertStatements('owned'),
-  house: insertStatements('house'),
-  outside: insertStatements('outside'),
+export const INSERT_SYSTEM_DEBIT: Readonly<Record<'house' | 'outside', string>> = {
+  house: systemDebit(`${systemBalance('$3')} >= cast($5 as bigint)`),
+  outside: systemDebit('true'),
 }
+
+function systemDebit(covered: string): string {
+  return `insert into ${LEGS}
+    select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
+      cast($6 as text), cast($7 as bigint)
+    where ${covered} and not exists (select 1 from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $2)
+    on conflict (account_id, transfer_id, side) do nothing returning 1 as inserted`
+}
+
+/** Inserts the credit of such a transfer: its parameters are those of `INSERT_LEGS` but the account of the debit, which is the same. */
+export const INSERT_CREDIT: string = `insert into ${LEGS} values ($1, $2, 'credit', $4, $3, cast($5 as bigint), $6, cast($7 as bigint))`
 
 /** Records that a transfer with an id from outside belongs to an account. No row when the id is known. */
 export const REFER: string = `insert into gw_ledger_references (transfer_id, account_id) values ($1, $2)
@@ -97,39 +88,31 @@ export const FIND_USES: string =
 /** Reads the balance of a ledger account of a user, pending amounts included. */
 export const OWN_BALANCE: string = `select a.balance_cents + ${OWN_TAIL} as balance from gw_ledger_accounts a
   where a.account_id = $1 and a.id = $2`
-/** Reads the balance of a house or outside account, pending amounts included. Reads all partitions. */
+/** Reads the balance of a house or outside account, pending amounts included. Reads all of them. */
 export const SYSTEM_BALANCE: string = `select ${systemBalance('$1')} as balance`
-/** Returns the last of the next ledger accounts with pending amounts. */
-export const NEXT_ACCOUNTS: string = `select max(n.ledger_account) as last from (
-  select distinct ledger_account from gw_ledger_tail where ledger_account > $1 order by ledger_account limit $2) n`
-/** Creates the house and outside accounts of a range that have pending amounts: no transfer does. */
-export const OPEN_SYSTEM_ACCOUNTS: string = `insert into gw_ledger_accounts (account_id, id)
-  select distinct '', ledger_account from gw_ledger_tail where ledger_account > $1 and ledger_account <= $2
-    and (substr(ledger_account, 1, 6) = 'house:' or substr(ledger_account, 1, 8) = 'outside:')
-  on conflict do nothing`
-/** Reads the ledger accounts of a range with pending amounts. */
-const PENDING = `select a.id from gw_ledger_accounts a where a.id in (
-  select t.ledger_account from gw_ledger_tail t where t.ledger_account > $1 and t.ledger_account <= $2) order by a.id`
+/** Returns the next ledger accounts with pending amounts, in order. */
+export const NEXT_ACCOUNTS: string =
+  'select distinct ledger_account as id from gw_ledger_tail where ledger_account > $1 order by id limit $2'
 /**
- * Reads the accounts of a range to fold and locks them, in order. An account that another transaction holds is left out. A separate
- * statement: the one that folds must see what was committed before the lock.
+ * Reads and locks an account to fold, no row if another transaction holds it. A separate statement: the one that folds must see what was committed
+ * before the lock.
  */
-export const FOLDABLE: Readonly<Record<HostDialect, string>> = {
-  postgres: `${PENDING} for no key update of a skip locked`,
-  sqlite: PENDING,
+export const LOCK_FREE: Readonly<Record<HostDialect, string>> = {
+  postgres: `${LOCK} skip locked`,
+  sqlite: 'select id from gw_ledger_accounts where account_id = $1 and id = $2',
 }
 /**
  * Adds all pending amounts of ledger accounts to their balances, atomically. The caller holds the locks of the accounts: only then may it
  * delete their pending amounts.
  */
-function foldStatements(dialect: HostDialect, which: string, account = ''): readonly string[] {
+function foldStatements(dialect: HostDialect, which: string): readonly string[] {
   const tail = `gw_ledger_tail where ${which}`
   // An SQLite transaction is the only writer.
   if (dialect === 'sqlite')
     return [
       `update gw_ledger_accounts as a set balance_cents = balance_cents + m.amount
         from (select ledger_account, sum(amount_cents) as amount from ${tail} group by ledger_account) m
-        where ${account}a.id = m.ledger_account`,
+        where a.account_id = $1 and a.id = m.ledger_account`,
       `delete from ${tail}`,
     ]
   // One statement, so that rows added by other transactions meanwhile are neither summed nor deleted.
@@ -137,21 +120,21 @@ function foldStatements(dialect: HostDialect, which: string, account = ''): read
     `with folded as (delete from ${tail} returning ledger_account, amount_cents),
         sums as (select ledger_account, sum(amount_cents) as amount from folded group by ledger_account)
       update gw_ledger_accounts a set balance_cents = a.balance_cents + sums.amount from sums
-        where ${account}a.id = sums.ledger_account`,
+        where a.account_id = $1 and a.id = sums.ledger_account`,
   ]
 }
 
-const listed = (names: string): string => `ledger_account in (${names})`
-/** Folds the ledger accounts of a list, a JSON array of their names, in all partitions. */
-export const FOLD: Readonly<Record<HostDialect, readonly string[]>> = {
-  postgres: foldStatements('postgres', listed('select jsonb_array_elements_text(cast($1 as jsonb))')),
-  sqlite: foldStatements('sqlite', listed('select value from json_each($1)')),
-}
 const OWN = 'account_id = $1 and ledger_account = $2'
+const SYSTEM = "cast($1 as text) = '' and ledger_account = $2"
 /** Folds one ledger account of a user. The parameters are the account and the name. */
 export const FOLD_OWN: Readonly<Record<HostDialect, readonly string[]>> = {
-  postgres: foldStatements('postgres', OWN, 'a.account_id = $1 and '),
-  sqlite: foldStatements('sqlite', OWN, 'a.account_id = $1 and '),
+  postgres: foldStatements('postgres', OWN),
+  sqlite: foldStatements('sqlite', OWN),
+}
+/** Folds one house or outside account, whose amounts lie with all accounts. The parameters are '' and the name. */
+export const FOLD_SYSTEM: Readonly<Record<HostDialect, readonly string[]>> = {
+  postgres: foldStatements('postgres', SYSTEM),
+  sqlite: foldStatements('sqlite', SYSTEM),
 }
 
 /**

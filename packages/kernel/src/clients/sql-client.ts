@@ -27,9 +27,10 @@ export interface SqlQueries {
   /**
    * Adds a statement whose result is not needed: it is sent in the round trip of the next `query`, or of the commit, before it
    * and in the order of the calls. Absent outside a transaction and where it would save no round trip: call the function
-   * `defer`, which then runs the statement at once. Throws for a value of a type that cannot be sent.
+   * `defer`, which then runs the statement at once. `received` is called with its rows when that next `query` has ended. Throws for a
+   * value of a type that cannot be sent.
    */
-  defer?(text: string, values?: readonly SqlValue[]): void
+  defer?(text: string, values?: readonly SqlValue[], received?: (found: readonly SqlRow[]) => void): void
 }
 
 /** An open transaction. */
@@ -117,6 +118,27 @@ async function replyTo(
 export async function defer(tx: SqlQueries, text: string, values: readonly SqlValue[] = []): Promise<void> {
   if (tx.defer) tx.defer(text, values)
   else await rows(tx, text, values)
+}
+
+/**
+ * Runs a statement as `defer` does, and returns a function that returns its rows. Call it once the next statement of the transaction has
+ * ended: so two statements about different accounts need one round trip.
+ */
+export async function rowsAhead(
+  tx: SqlQueries,
+  text: string,
+  values: readonly SqlValue[] = [],
+): Promise<() => readonly SqlRow[]> {
+  let found: readonly SqlRow[] | undefined
+  if (tx.defer)
+    tx.defer(text, values, received => {
+      found = received
+    })
+  else found = await rows(tx, text, values)
+  return () => {
+    if (!found) throw new Error('await the next statement of the transaction before you read these rows')
+    return found
+  }
 }
 
 /** How an `insert` updates the row that has its key, in the words of a store. */

@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { defer, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { defer, rowsAhead, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { faultProxy } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
@@ -46,6 +46,29 @@ for (const mode of Object.keys(modes)) {
       }
       t.same(await ids(db), [21, 22, 101, 102])
     })
+
+    t.test(
+      `${mode}: reads the rows of statements that travel with the next of ${begun} transaction`,
+      async t => {
+        const { db } = await open(t, mode)
+        await db.transaction(async tx => {
+          await defer(tx, insert, [1])
+          const read = 'select id, $1 as other from notes where id >= $2 order by id'
+          const first = await rowsAhead(tx, read, ['a', 1])
+          await defer(tx, insert, [2])
+          const second = await rowsAhead(tx, read, ['b', 1])
+          const none = await rowsAhead(tx, read, ['c', 9])
+          if (tx.defer) t.throws(first, { message: /^await the next statement/ })
+          t.same(await rows(tx, 'select count(*) as n from notes'), [{ n: '2' }])
+          t.same(first(), [{ id: 1, other: 'a' }])
+          t.same(
+            second(),
+            [1, 2].map(id => ({ id, other: 'b' })),
+          )
+          t.same(none(), [])
+        }, options)
+      },
+    )
 
     t.test(`${mode}: commits the deferred statements that end ${begun} transaction`, async t => {
       const { db } = await open(t, mode)

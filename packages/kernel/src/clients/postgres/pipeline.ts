@@ -9,12 +9,18 @@ import {
   type ProtocolStatement,
 } from './protocol.ts'
 
+/** A statement that is sent before another one. */
+export interface DeferredStatement extends ProtocolStatement {
+  /** Called with its rows when all have run. Undefined: the rows are dropped. */
+  readonly received?: ((rows: readonly SqlRow[]) => void) | undefined
+}
+
 /** What is sent in the round trip of a statement besides it. */
 export interface SentTogether {
   /** Whether BEGIN is sent before everything else. */
   readonly begin: boolean
-  /** Statements that are sent before it, whose rows are dropped. */
-  readonly deferred: readonly ProtocolStatement[]
+  /** Statements that are sent before it. */
+  readonly deferred: readonly DeferredStatement[]
   /** Whether COMMIT is sent after it. */
   readonly commit: boolean
 }
@@ -112,13 +118,20 @@ const ignore = (): void => {}
 function createBatch(
   client: PipelineClient,
   prepared: PreparedStatements,
-  { statements, resultOf }: { readonly statements: readonly ProtocolStatement[]; readonly resultOf: number },
+  { statements, resultOf }: { readonly statements: readonly DeferredStatement[]; readonly resultOf: number },
   callback: Batch['callback'],
 ): Batch {
-  const { name, text, values } = statements[resultOf] as ProtocolStatement
+  const { text, values } = statements[resultOf] as DeferredStatement
   let completed = 0
-  let unnamedColumns = NO_COLUMNS
-  const textRows: TextRow[] = []
+  /** Of the statements whose rows somebody reads, by their index. */
+  const unnamedColumns: Columns[] = []
+  const textRows: TextRow[][] = []
+  const isRead = (index: number): boolean => index === resultOf || statements[index]?.received !== undefined
+  const rowsOf = (index: number): readonly SqlRow[] => {
+    const { name } = statements[index] as DeferredStatement
+    const columns = (name === '' ? unnamedColumns[index] : prepared.get(name)) ?? NO_COLUMNS
+    return parseRows(client, columns, textRows[index] ?? [])
+  }
   // Each statement ends with one of three messages. The messages before it are its own.
   const complete = (): void => {
     completed += 1
@@ -132,12 +145,12 @@ function createBatch(
       writeStatements(connection, prepared, statements)
     },
     handleRowDescription({ fields }) {
-      const described = statements[completed] as ProtocolStatement
+      const described = statements[completed] as DeferredStatement
       if (described.name !== '') prepared.set(described.name, fields)
-      else if (completed === resultOf) unnamedColumns = fields
+      else unnamedColumns[completed] = fields
     },
     handleDataRow(message) {
-      if (completed === resultOf) textRows.push(message.fields)
+      if (isRead(completed)) (textRows[completed] ??= []).push(message.fields)
     },
     handleCommandComplete: complete,
     handleEmptyQuery: complete,
@@ -154,9 +167,9 @@ function createBatch(
       this.callback(error)
     },
     handleReadyForQuery() {
-      const columns = name === '' ? unnamedColumns : (prepared.get(name) ?? NO_COLUMNS)
       try {
-        this.callback(null, { rows: parseRows(client, columns, textRows) })
+        for (const [index, { received }] of statements.entries()) received?.(rowsOf(index))
+        this.callback(null, { rows: rowsOf(resultOf) })
       } catch (error) {
         this.callback(error)
       }

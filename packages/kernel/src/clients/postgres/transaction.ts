@@ -1,6 +1,6 @@
 import type { SqlTransaction, SqlValue } from '../sql-client.ts'
 import { canPipeline } from './pipeline.ts'
-import type { ProtocolStatement } from './protocol.ts'
+import type { DeferredStatement } from './pipeline.ts'
 import { reasonOf } from './retries.ts'
 import {
   assertCommitted,
@@ -34,7 +34,7 @@ export function openTransaction(
 } {
   let ended = false
   let begun = !lazyBegin
-  let deferred: ProtocolStatement[] = []
+  let deferred: DeferredStatement[] = []
   /**
    * The last statement that was sent together with BEGIN or deferred statements, until it has succeeded. Until then it is unknown
    * whether a transaction is open that has all of them, so everything later waits for it, and fails with its error.
@@ -69,9 +69,9 @@ export function openTransaction(
       return committing
     },
   }
-  const defer: SqlTransaction['defer'] = (text, values = []) => {
+  const defer: SqlTransaction['defer'] = (text, values = [], received) => {
     if (ended) throw endedError()
-    deferred.push(toDeferred(text, values))
+    deferred.push({ ...toDeferred(text, values), received })
   }
   return {
     tx: canPipeline(connection) ? { ...tx, defer } : tx,
