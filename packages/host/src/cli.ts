@@ -1,2 +1,3 @@
 export { listCommand } from './cli/list.ts'
 export { commandRunner } from './composition/run-program.ts'
+export { printResult } from './cli/print.ts'

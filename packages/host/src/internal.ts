@@ -3,6 +3,7 @@ export { dollarsArgument, instantArgument, integerArgument, referenceArgument } 
 export { isoOrNull, money } from './cli/cell.ts'
 export { CommandError, UsageError, reportElapsed, unwrap } from './cli/command.ts'
 export { MAX_LISTED } from './cli/list.ts'
+export { printLine } from './cli/print.ts'
 export { counted } from './schemas/counted.ts'
 export { decideLostRun, describeLostRuns } from './composition/described-lost-runs.ts'
 export { operationTable } from './composition/host-module.ts'

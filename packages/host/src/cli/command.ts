@@ -3,10 +3,11 @@ import type { Fields, Table } from './table.ts'
 
 /**
  * The output of a command. With `--json` it prints `data`, otherwise `lines` unchanged, `fields` one below the other, or `table`.
- * `empty` is printed instead of a table without rows; `note` is printed below the table.
+ * `empty` is printed instead of a table without rows; `note` is printed below the table. `ifUnprinted` is for lines that show a secret only now:
+ * it says how to get another if they cannot be written.
  */
 export type CommandOutput =
-  | { readonly data: unknown; readonly lines: readonly string[] }
+  | { readonly data: unknown; readonly lines: readonly string[]; readonly ifUnprinted?: string }
   | { readonly data: unknown; readonly fields: Fields }
   | { readonly data: unknown; readonly table: Table; readonly empty?: string; readonly note?: string }
 

@@ -19,6 +19,7 @@ import {
 } from '../cli/command.ts'
 import { completionCommand } from '../cli/completion.ts'
 import type { Sections } from '../cli/help.ts'
+import { OutputError } from '../cli/print.ts'
 import type { RequestedCommand } from '../cli/program.ts'
 import { fieldTable, tableLines } from '../cli/table.ts'
 import { escapedText, styled, type Terminal } from '../observability/terminal.ts'
@@ -31,6 +32,8 @@ export interface CommandResult {
   readonly out: string
   /** Text for standard error. With `--json` an object with `error` and `message`. */
   readonly problem: string
+  /** How to get another secret if `out`, which shows one only now, cannot be written. Absent: it shows none. */
+  readonly ifUnprinted?: string
 }
 
 /** The environment of a command. */
@@ -81,8 +84,9 @@ export function commandRunner<S extends HostServices>(program: OperatorProgram<S
   return async (argv, options) => {
     checkOptions('runCommand', options, OPTIONS)
     try {
-      return { code: 0, out: await outputOf(program, argv, options), problem: '' }
+      return { code: 0, ...(await outputOf(program, argv, options)), problem: '' }
     } catch (error) {
+      if (error instanceof OutputError && error.readerLeft) return { code: 1, out: '', problem: '' }
       const json = argv.includes('--json')
       return {
         code: error instanceof CommandError ? error.exitCode : 1,
@@ -97,7 +101,7 @@ async function outputOf<S extends HostServices>(
   program: OperatorProgram<S>,
   argv: readonly string[],
   options: CommandOptions,
-): Promise<string> {
+): Promise<Pick<CommandResult, 'out' | 'ifUnprinted'>> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('../cli/program.ts')
   const { name, version, summary, product, sections = {} } = program
@@ -110,14 +114,15 @@ async function outputOf<S extends HostServices>(
   ]
   const { terminal } = options
   const line = parseCommandLine({ name, version, summary, commands: all, sections }, argv, terminal)
-  if ('text' in line) return line.text.trimEnd()
+  if ('text' in line) return { out: line.text.trimEnd() }
   const { command, args, json } = line
   command.check?.(args)
   const output =
     'start' in command
       ? await start(command, line, options)
       : await runOnStores(program, { ...line, command }, options)
-  return json ? jsonText(output.data) : format(output, terminal)
+  const out = json ? jsonText(output.data) : format(output, terminal)
+  return 'ifUnprinted' in output ? { out, ifUnprinted: output.ifUnprinted } : { out }
 }
 
 function start(
@@ -227,6 +232,7 @@ interface Problem {
 
 function problemOf(error: unknown): Problem {
   if (error instanceof CommandError) return { error: error.code, message: error.message }
+  if (error instanceof OutputError) return { error: 'output', message: error.message }
   if (error instanceof DataDirUnusable) return { error: 'in_use', message: error.message }
   const { message, code, cause, stack } = error as NodeJS.ErrnoException
   if (error instanceof Fault)

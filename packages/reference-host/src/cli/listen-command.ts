@@ -4,6 +4,7 @@ import {
   type CommandArguments,
   CommandError,
   escapedLine,
+  printLine,
   type StartCommand,
   UsageError,
 } from '@gatewright/host/internal'
@@ -67,7 +68,7 @@ export const listenCommand: StartCommand = {
         problem = undefined
         for (const event of isSkipping ? [] : events) {
           const result = await forward?.(event)
-          console.log(json ? escapedLine(JSON.stringify(event)) : lineOf(event, result))
+          await printLine(json ? escapedLine(JSON.stringify(event)) : lineOf(event, result))
           if (json && result !== undefined && !isAccepted(result))
             progress(`${event.data.eventId} was not accepted: ${result}`)
         }

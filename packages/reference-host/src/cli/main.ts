@@ -2,6 +2,7 @@
 // The operator command `gatewright`.
 import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline/promises'
+import { printResult } from '@gatewright/host/cli'
 import { runCommand } from './run-command.ts'
 
 async function askOnTerminal(question: string): Promise<string> {
@@ -11,7 +12,7 @@ async function askOnTerminal(question: string): Promise<string> {
   return response
 }
 
-const { code, out, problem } = await runCommand(process.argv.slice(2), {
+const result = await runCommand(process.argv.slice(2), {
   env: process.env,
   ask: process.stdin.isTTY ? askOnTerminal : undefined,
   terminal: process.stdout.isTTY
@@ -20,6 +21,4 @@ const { code, out, problem } = await runCommand(process.argv.slice(2), {
   input: () => text(process.stdin),
   progress: note => console.error(note),
 })
-if (out !== '') console.log(out)
-if (problem !== '') console.error(problem)
-process.exitCode = code
+await printResult(result)

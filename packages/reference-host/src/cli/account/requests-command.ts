@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CommandError, type CommandOutput, escapedLine, type StartCommand } from '@gatewright/host/internal'
+import {
+  CommandError,
+  type CommandOutput,
+  escapedLine,
+  printLine,
+  type StartCommand,
+} from '@gatewright/host/internal'
 import { call, isPassing, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
 
@@ -57,7 +63,7 @@ export const tailCommand: StartCommand = {
         for (const request of latest
           .filter(each => isShown(each) && seen?.has(each.id) !== true)
           .toReversed())
-          console.log(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
+          await printLine(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
         seen = new Set(latest.map(({ id }) => id))
         if (problem !== undefined) progress(`${login.host} answers again.`)
         problem = undefined

@@ -43,9 +43,13 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
       const policy = unwrap(checkPolicy(document, 'policy'))
       const created = unwrap(await issuer.createKey({ ...owner, scopes, ...policy }))
       await partners.add(accountId, name, clock.now())
-      const { data, lines } = newKeyOutput(created, `Partner ${name} (${accountId})`)
+      const { data, lines, ifUnprinted } = newKeyOutput(created, `Partner ${name} (${accountId})`)
       const shown = policy.policy ? JSON.stringify(policy.policy) : 'no policy'
-      return { data: { ...data, policy: policy.policy ?? null }, lines: [...lines, `  policy  ${shown}`] }
+      return {
+        data: { ...data, policy: policy.policy ?? null },
+        lines: [...lines, `  policy  ${shown}`],
+        ifUnprinted,
+      }
     },
   },
   listCommand({
@@ -174,5 +178,6 @@ function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: strin
   return {
     data: { partnerId: key.accountId, keyId: key.id, keyPrefix: key.prefix, scopes: key.scopes, key: text },
     lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown only now.'],
+    ifUnprinted: `Key ${key.id} of ${key.accountId} was made, but not shown. Replace it: gatewright partner-keys rotate ${key.id} --overlap 0`,
   }
 }

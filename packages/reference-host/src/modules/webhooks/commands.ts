@@ -9,6 +9,7 @@ import {
   MAX_LISTED,
   UsageError,
   integerArgument,
+  printLine,
   type Command,
   type CommandArguments,
 } from '@gatewright/host/internal'
@@ -74,6 +75,7 @@ export const commands: readonly Command<WebhookServices>[] = [
       return {
         data: { endpointId: added.id, recipientId, url, secret: added.secret },
         lines: secretLines(`Endpoint ${added.id} of ${recipientId}`, added.secret),
+        ifUnprinted: lostSecretOf(added.id),
       }
     },
   },
@@ -105,7 +107,8 @@ export const commands: readonly Command<WebhookServices>[] = [
         await recordAction(tx, 'webhooks rotate', id, clock.now())
         return endpoints.rotate(tx, sealer, id, clock.now())
       })
-      return { data: { endpointId: id, secret }, lines: secretLines(`Endpoint ${id}`, secret) }
+      const lines = secretLines(`Endpoint ${id}`, secret)
+      return { data: { endpointId: id, secret }, lines, ifUnprinted: lostSecretOf(id) }
     },
   },
   {
@@ -184,7 +187,8 @@ async function followEvents({ db }: WebhookServices, args: CommandArguments): Pr
   for (;;) {
     const newest = await publishedEvents.newest(db, FOLLOWED, recipient)
     const unseen = seen === undefined ? newest.slice(0, limitOf(args)) : newest.filter(isNewTo(seen))
-    for (const event of unseen.toReversed()) console.log(escapedLine(JSON.stringify(describeEvent(event))))
+    for (const event of unseen.toReversed())
+      await printLine(escapedLine(JSON.stringify(describeEvent(event))))
     seen = new Set(newest.map(({ eventId }) => eventId))
     await sleep(FOLLOW_MS)
   }
@@ -222,6 +226,9 @@ function limitOf({ options: { limit = String(LATEST) } }: CommandArguments): num
   if (value > MAX_LISTED) throw new UsageError(`--limit must be at most ${MAX_LISTED}`)
   return value
 }
+
+const lostSecretOf = (id: string): string =>
+  `The new secret of endpoint ${id} was not shown. Get another: gatewright webhooks rotate ${id}`
 
 function secretLines(title: string, secret: string): string[] {
   return [
