@@ -109,3 +109,16 @@ t.test('a cluster that lost a master is not ready', async t => {
   await victim('SHUTDOWN', 'NOSAVE').catch(() => {})
   await t.rejects(check())
 })
+
+t.test('a host does not start on one node of a cluster, or as a user who may run no scripts', async t => {
+  const cluster = await startRedisCluster()
+  t.teardown(cluster.stop)
+  for (const url of cluster.urls)
+    await t.rejects(withRedis(database, { url }), { message: /set REDIS_CLUSTER_URLS instead of REDIS_URL/ })
+  const server = await startRedis([])
+  t.teardown(server.stop)
+  const command = await operator(t, server.url)
+  await command('ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-@scripting')
+  const url = server.url.replace('redis://', 'redis://app:pw@')
+  await t.rejects(withRedis(database, { url }), { message: /NOPERM.*eval/ })
+})

@@ -10,6 +10,7 @@ import {
   oneOf,
   operatorToken,
   origin,
+  postgresUrl,
   proxy,
   serviceName,
   urlOf,
@@ -57,9 +58,9 @@ export const hostVariables = {
     'Embedded database, its lock and generated secrets; one process at a time',
   ),
   DATABASE_URL: optional(
-    urlOf('postgres', 'postgresql'),
+    postgresUrl,
     'none, which means embedded SQLite',
-    'Postgres, shared by any number of hosts. `KEY_PEPPERS`, `SIGNING_KEY_ENCRYPTION_KEY` and `DATA_KEYS` must be set with it, and `OPERATOR_TOKEN` if `OPERATOR_PAGE` is `on`',
+    'Postgres, shared by any number of hosts: the URL of one server, whose database has the encoding UTF8. `KEY_PEPPERS`, `SIGNING_KEY_ENCRYPTION_KEY` and `DATA_KEYS` must be set with it, and `OPERATOR_TOKEN` if `OPERATOR_PAGE` is `on`',
   ),
   DATABASE_PREPARE: variable(
     onOff,
@@ -68,7 +69,7 @@ export const hostVariables = {
     '`off`: prepares no statements and sets no limits on connections, for a [pooler in transaction mode](clusters.md#pgbouncer). The limits must be set on the role',
   ),
   DATABASE_LISTEN_URL: optional(
-    urlOf('postgres', 'postgresql'),
+    postgresUrl,
     '`DATABASE_URL`; with `DATABASE_PREPARE=off` none',
     'The same database without the pooler, for one connection of each host that waits for revocations. Without it, hosts only poll for them',
   ),

@@ -71,6 +71,20 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
       : expected(`must be a URL that starts with ${schemes.join(':// or ')}://`)
 }
 
+/**
+ * The URL of one Postgres. libpq takes several hosts, of which it tries one after the other; `pg` would look for one host whose name has a
+ * comma, and the host would answer 503 for as long as it runs.
+ */
+export const postgresUrl: Parser<string> = text => {
+  const [, address = ''] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? []
+  const query = text.includes('?') ? new URLSearchParams(text.slice(text.indexOf('?'))) : undefined
+  if ([address, query?.get('host'), query?.get('port')].some(part => part?.includes(',')))
+    return expected(
+      'must name one server: give several one address that leads to the primary, such as that of HAProxy (docs/clusters.md)',
+    )
+  return urlOf('postgres', 'postgresql')(text)
+}
+
 /** Entries separated by commas, each parsed by `parse`. */
 export function listOf<T>(parse: Parser<T>): Parser<readonly T[]> {
   return text => {

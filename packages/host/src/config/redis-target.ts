@@ -43,7 +43,8 @@ export const redisUrl: Parser<{ readonly url: string } | SentinelTarget> = text 
       },
     }
   }
-  return ['redis:', 'rediss:'].includes(parsed(text)?.protocol ?? '')
+  const url = parsed(text)
+  return url && ['redis:', 'rediss:'].includes(url.protocol) && !url.host.includes(',')
     ? { value: { url: text } }
     : { expected: FORMS }
 }

@@ -71,8 +71,13 @@ export async function withRedis(
  */
 const PROBED_KEYS = Array.from({ length: 64 }, (_, n) => `gw:probe:${n}`)
 
-/** The command that writes such a key, which is deleted after a minute. */
-const writeOf = (key: string): string[] => ['SET', key, '1', 'PX', '60000']
+/** The command that writes such a key, which is deleted after a minute: by a script, as limits are counted. */
+const writeOf = (key: string): string[] => [
+  'EVAL',
+  "return redis.call('SET', KEYS[1], '1', 'PX', 60000)",
+  '1',
+  key,
+]
 
 /** Throws unless every server that should take writes takes one, and evicts no keys. */
 async function assertWritable({ write, servers }: Pick<OpenRedis, 'write' | 'servers'>): Promise<void> {
@@ -96,6 +101,14 @@ async function assertServer(send: SendToServer): Promise<void> {
   if (policy !== 'noeviction') {
     throw new Error(`Redis has maxmemory-policy ${policy ?? 'unknown'}: set it to noeviction`)
   }
+}
+
+/** Throws for one of several nodes of a cluster: it would reject the commands on keys of the others, and each request with them. */
+async function assertAlone(send: SendToServer): Promise<void> {
+  if (!/^cluster_enabled:1/m.test(String(await send(['INFO', 'cluster'])))) return
+  const size = /^cluster_size:(\d+)/m.exec(String(await send(['CLUSTER', 'INFO'])))?.[1]
+  if (Number(size) > 1)
+    throw new Error('Redis is a node of a cluster: set REDIS_CLUSTER_URLS instead of REDIS_URL')
 }
 
 /**
@@ -123,6 +136,12 @@ function open(target: RedisTarget, silentMs: number): Promise<OpenRedis> {
 async function single(url: string, silentMs: number): Promise<OpenRedis> {
   const redis = createClient({ url, ...clientOptions(silentMs) })
   await connect(redis, CONNECT_MS)
+  try {
+    await assertAlone(command => redis.sendCommand(command))
+  } catch (error) {
+    redis.destroy()
+    throw error
+  }
   const stopReplacing = replaceSilentConnections(() => [redis], silentMs)
   return {
     storeClient: redis,

@@ -6,7 +6,7 @@ import { retriedOnLocks } from './migration-locks.ts'
 import { migrateOnMariaDb } from './mariadb-migration.ts'
 import { noteKnown, recordVersion, recordedVersion } from './recorded-versions.ts'
 import { rows, type PlannedVersion, type SqlClient, type SqlQueries } from './sql-client.ts'
-import { tableNames } from './table-checks.ts'
+import { assertEncoding, tableNames } from './table-checks.ts'
 
 /** What `migrate` creates or updates, and how long it tries. */
 export interface MigrateOptions {
@@ -30,7 +30,7 @@ export interface MigrateOptions {
  *
  * Software that knows fewer versions goes on beside newer software, unless a version says `least`: see `docs/upgrades.md`. Then it is rejected.
  *
- * Rejects tables that need newer software, and tables of the DDL that exist without a recorded version, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`.
+ * Rejects a database of Postgres whose encoding is not UTF8, tables that need newer software, and tables of the DDL that exist without a recorded version, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`.
  * Throws a `TypeError` that names the line of a DDL text that it cannot read.
  */
 export async function migrate(
@@ -51,6 +51,7 @@ export async function migrate(
   }))
   noteKnown(namespace, versions.length)
   const target: MigrationTarget = { db, prefix, namespace, versions }
+  await assertEncoding(db)
   if (db.planMigration) {
     await plan(target, db.planMigration)
     return

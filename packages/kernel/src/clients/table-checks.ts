@@ -12,6 +12,15 @@ export class IncompatibleTables extends Error {
 /** Returns the name of the table that records which versions of the tables are there. */
 export const migrationTable = (prefix: string): string => `${prefix}migrations`
 
+/** Throws `IncompatibleTables` for a database that cannot store the texts of all languages: each request with other letters would fail. */
+export async function assertEncoding(db: SqlQueries): Promise<void> {
+  if (db.dialect !== 'postgres') return
+  const [row] = await rows(db, "select current_setting('server_encoding') as encoding")
+  const encoding = toText(row?.['encoding'])
+  if (!/^utf-?8$/i.test(encoding))
+    await rejectTables(db, `has the encoding ${encoding}: create it with encoding 'UTF8'`)
+}
+
 /** Throws that a database cannot be used. */
 export async function rejectTables(db: SqlQueries, problem: string): Promise<never> {
   const [row] = await rows(db, DATABASE[db.dialect])
