@@ -124,3 +124,15 @@ export async function reportElapsed<T>(
   let timer = setTimeout(note, FIRST_NOTE_MS)
   return work.finally(() => clearTimeout(timer))
 }
+
+/** The result of one command. */
+export interface CommandResult {
+  /** 0, 1 for a failure, 2 for wrong arguments, or 3 where `migrate --check` finds versions missing. */
+  readonly code: 0 | 1 | 2 | 3
+  /** Text for standard output, without a final newline. */
+  readonly out: string
+  /** Text for standard error. With `--json` an object with `error` and `message`. */
+  readonly problem: string
+  /** How to get another secret if `out`, which shows one only now, cannot be written. Absent: it shows none. */
+  readonly ifUnprinted?: string
+}

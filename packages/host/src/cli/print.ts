@@ -1,4 +1,4 @@
-import type { CommandResult } from '../composition/run-program.ts'
+import type { CommandResult } from './command.ts'
 
 /** The standard output cannot be written. */
 export class OutputError extends Error {

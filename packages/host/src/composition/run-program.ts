@@ -15,6 +15,7 @@ import {
   UsageError,
   type Command,
   type CommandOutput,
+  type CommandResult,
   type StartCommand,
 } from '../cli/command.ts'
 import { completionCommand } from '../cli/completion.ts'
@@ -23,18 +24,6 @@ import { OutputError } from '../cli/print.ts'
 import type { RequestedCommand } from '../cli/program.ts'
 import { fieldTable, tableLines } from '../cli/table.ts'
 import { escapedText, styled, type Terminal } from '../observability/terminal.ts'
-
-/** The result of one command. */
-export interface CommandResult {
-  /** 0, 1 for a failure, 2 for wrong arguments, or 3 where `migrate --check` finds versions missing. */
-  readonly code: 0 | 1 | 2 | 3
-  /** Text for standard output, without a final newline. */
-  readonly out: string
-  /** Text for standard error. With `--json` an object with `error` and `message`. */
-  readonly problem: string
-  /** How to get another secret if `out`, which shows one only now, cannot be written. Absent: it shows none. */
-  readonly ifUnprinted?: string
-}
 
 /** The environment of a command. */
 export interface CommandOptions {
