@@ -1,8 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { Clock } from '@gatewright/kernel/internal'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
-// The library's main entry would load all of its stores, and `node:cluster` with them.
-import RLWrapperTimeouts from 'rate-limiter-flexible/lib/RLWrapperTimeouts.js'
+import { withinTime } from '../timeout.ts'
 import type { LimitState } from './header-fields.ts'
 import type { CheckedLimit } from './options.ts'
 import { createWindowCounter, type CountedWindow } from './window-counter.ts'
@@ -45,11 +44,10 @@ const STORE_MARGIN_MS = 2000
 
 /** Makes one limit. `clock` is for what this process counts. */
 export function createLimiter(options: CheckedLimit, clock: Clock): Limiter {
-  const { name, points, windowSeconds, store, storeTimeoutMs, localPoints } = options
+  const { name, points, windowSeconds, store, localPoints } = options
   if (!store) return inMemory(options, points, clock)
   const limiter = store({ keyPrefix: name, points, duration: windowSeconds })
-  const timed = new RLWrapperTimeouts({ limiter, timeoutMs: storeTimeoutMs })
-  const shared = limiterOver(options, timed, STORE_MARGIN_MS + storeTimeoutMs)
+  const shared = limiterOver(options, limiter)
   return localPoints === undefined ? shared : { ...shared, local: inMemory(options, localPoints, clock) }
 }
 
@@ -91,7 +89,8 @@ function inMemory(options: CheckedLimit, points: number, clock: Clock): Limiter 
   return limiter
 }
 
-function limiterOver(options: CheckedLimit, counter: Counter, marginMs: number): Limiter {
+function limiterOver(options: CheckedLimit, counter: Counter): Limiter {
+  const marginMs = STORE_MARGIN_MS + options.storeTimeoutMs
   const limiter: Limiter = {
     options,
     take: bucket => takePoint(limiter, counter, bucket),
@@ -104,18 +103,10 @@ function limiterOver(options: CheckedLimit, counter: Counter, marginMs: number):
 }
 
 async function takePoint(countedBy: Limiter, counter: Counter, bucket: string): Promise<LimitResult> {
-  const { name } = countedBy.options
-  let result: RateLimiterRes
-  let isOver = false
-  try {
-    result = await counter.consume(bucket)
-  } catch (error) {
-    if (!isResult(error)) {
-      throw new Fault('ERR_STORE_UNAVAILABLE', `the store of the limit ${name} failed`, { cause: error })
-    }
-    result = error
-    isOver = true
-  }
+  const { name, storeTimeoutMs } = countedBy.options
+  const { result, isOver } = await withinTime(`the store of the limit ${name}`, storeTimeoutMs, () =>
+    consume(counter, bucket),
+  )
   const { remainingPoints: remaining, msBeforeNext } = result
   // With NaN every comparison would be false, so that every request would pass.
   if (!Number.isFinite(remaining) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
@@ -123,6 +114,18 @@ async function takePoint(countedBy: Limiter, counter: Counter, bucket: string): 
   }
   const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
   return { countedBy, state: { name, remaining, resetSeconds }, isOver, msBeforeNext, window: undefined }
+}
+
+async function consume(
+  counter: Counter,
+  bucket: string,
+): Promise<{ readonly result: RateLimiterRes; readonly isOver: boolean }> {
+  try {
+    return { result: await counter.consume(bucket), isOver: false }
+  } catch (error) {
+    if (isResult(error)) return { result: error, isOver: true }
+    throw error
+  }
 }
 
 /** The library rejects with a result if the limit is reached, and with an error if its store failed. */

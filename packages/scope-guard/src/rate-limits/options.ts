@@ -32,7 +32,7 @@ export interface LimitOptions {
   readonly classes?: readonly string[]
   /** Where it counts requests. Default: this process's memory. */
   readonly store?: LimiterStore
-  /** How long a call to the store may take, 1 to 60 000 ms, default 1000. A slower store counts as down. */
+  /** How long a call to the store may take, 1 to 60 000 ms, default 2000: also that of a pool that still connects. A slower store counts as down. */
   readonly storeTimeoutMs?: number
   /**
    * How many requests per window and bucket this process lets pass while the store is down, on operations that spend
@@ -62,7 +62,7 @@ const RATE_LIMIT = {
   name: true,
   ...LIMIT_BOUNDS,
   store: { is: 'function', default: undefined },
-  storeTimeoutMs: { min: 1, max: 60_000, default: 1000 },
+  storeTimeoutMs: { min: 1, max: 60_000, default: 2000 },
   localPoints: { ...LIMIT_BOUNDS.points, default: undefined },
 } as const satisfies OptionTable<RateLimitOptions>
 
