@@ -58,11 +58,6 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
     reason: 'remembers what is built again without it',
   },
   {
-    source: `${SOURCES}/storage/postgres.ts`,
-    before: 'const storage = () => postgresIdempotency(tx, { prefix, batching: false });',
-    reason: 'a transaction has no method `transaction`, so its calls share no statement in either case',
-  },
-  {
     source: `${SOURCES}/storage/redis-record.ts`,
     before: 'const ttlMs = Math.max(expiresAt - now, 0) + GRACE_MS;',
     after: 'const ttlMs = Math.max(expiresAt - now, 1) + GRACE_MS;',

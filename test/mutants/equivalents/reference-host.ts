@@ -41,9 +41,9 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
   {
     source: 'packages/host/src/http/list.ts',
     before:
-      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 1 }, { params, query: query });',
+      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 1, ...range.value }, { params, query: query });',
     after:
-      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 2 }, { params, query: query });',
+      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 2, ...range.value }, { params, query: query });',
     reason: 'reads a row more, which the page leaves out',
   },
 ]

@@ -217,8 +217,8 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
   ...changes(
     'storage/sql-keys.ts',
     'the parameter is 0 there',
-    '? `insert into ${accounts} (route, account, revision) values ($3, $1, 1 + $2)',
-    '? `insert into ${accounts} (route, account, revision) values ($3, $1, 1 - $2)',
+    '? `insert into ${accounts} (lane, account, revision) values ($3, $1, 1 + $2)',
+    '? `insert into ${accounts} (lane, account, revision) values ($3, $1, 1 - $2)',
   ),
   ...changes(
     'storage/sql-parameters.ts',

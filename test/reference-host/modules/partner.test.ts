@@ -16,7 +16,7 @@ const tokenOf = async (userId: string, scopes = ['cards.read']): Promise<string>
 }
 
 t.test('resolves a user once, under either canonical path', async t => {
-  const address = `0x${'aB'.repeat(20)}`
+  const address = `0x${'ab'.repeat(20)}`
   const first = await resolve({ userId: 'ann', walletAddress: address, walletLabel: 'Main' })
   t.equal(first.status, 200)
   t.match(first.body.data, {

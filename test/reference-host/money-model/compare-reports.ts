@@ -105,7 +105,10 @@ function okay(what: string, { status, body }: HttpResponse): HttpResponse['body'
   return body
 }
 
-/** Reports a movement of money. An id that was taken before moves nothing, whatever the terms are; an early refund is not taken. */
+/**
+ * Reports a movement of money. An id that was taken before moves nothing, whatever the terms are. An early refund is not taken, but its id keeps
+ * its terms: it is taken later with the same ones.
+ */
 async function move(
   run: Run,
   { pick, copies, moneyId }: Step,
@@ -114,13 +117,16 @@ async function move(
 ): Promise<void> {
   const known = of(run.model.authorizations, pick)
   if (!known) return
-  const { type, idMember, terms } = event
+  const { type, idMember } = event
   const named = moneyId === null ? {} : { [idMember]: moneyId }
+  const terms = JSON.stringify(event.terms)
   const isTaken = moneyId !== null && known.taken.has(`${type} ${moneyId}`)
-  const early = !isTaken && type === 'refunded' && isEarly(known)
-  const data = { id: known.id, ...named, ...terms }
+  const isOther = type === 'refunded' && (known.early.get(moneyId ?? '') ?? terms) !== terms
+  const early = !isTaken && !isOther && type === 'refunded' && isEarly(known)
+  const data = { id: known.id, ...named, ...event.terms }
   await deliver(run, `authorization.${type}`, data, copies, early ? 404 : 200)
-  if (isTaken || early) return
+  if (early && moneyId !== null) known.early.set(moneyId, terms)
+  if (isTaken || isOther || early) return
   if (moneyId !== null) known.taken.add(`${type} ${moneyId}`)
   book(known)
 }
@@ -165,6 +171,7 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
       id: data.id,
       state: 'authorized',
       taken: new Set(),
+      early: new Map(),
       ...amounts,
     })
   },

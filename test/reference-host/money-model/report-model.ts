@@ -11,6 +11,8 @@ export interface ModelAuthorization {
   heldCents: number
   /** The ids of movements that were taken. */
   readonly taken: Set<string>
+  /** The terms of refunds that came too early, by their id. */
+  readonly early: Map<string, string>
   /** What reversals have named, or moved if they named nothing. */
   reversedCents: number
   /** What the caps hold: the first amount and each increment. */

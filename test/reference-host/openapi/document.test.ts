@@ -52,7 +52,7 @@ t.test('takes a chain as a CAIP-2 id wherever a request names one', async t => {
   const members = all.flatMap(({ operationId, requestBody, parameters }) =>
     [
       ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) =>
-        [schema, ...(schema.oneOf ?? [])].flatMap(each => chains(each as Described)),
+        [schema, ...(schema.oneOf ?? [])].flatMap(each => chains(each)),
       ),
       ...parameters.filter(({ name }) => /^chain/i.test(name)).map(({ schema }) => schema),
     ].map(member => [operationId, member] as const),

@@ -1,3 +1,5 @@
+import { rowLock, type SqlQueries } from './sql-client.ts'
+
 /** The rows of a table that are due, and how many of them one statement takes. */
 export interface DueRows {
   readonly table: string
@@ -13,9 +15,10 @@ export interface DueRows {
 
 /**
  * Returns the condition of an `update` or `delete` that takes some rows which are due, the earliest first. Of hosts that take at the same time,
- * one takes a row: the other waits for it and then finds that it is not due any more, because the condition is repeated. So an `update` must
- * make the rows not due. A lock in the subquery would spare that wait, but on several machines there is none.
+ * one takes a row: the condition is repeated, so an `update` must make the rows not due. On Postgres it skips rows that are locked, because it
+ * locks rows in another order than other statements and could deadlock with them.
  */
-export function takesDue({ table, key, due, order, limit }: DueRows): string {
-  return `${due} and (${key}) in (select ${key} from ${table} where ${due} order by ${order} limit ${limit})`
+export function takesDue(db: SqlQueries, { table, key, due, order, limit }: DueRows): string {
+  const skip = rowLock(db, 'for update skip locked')
+  return `${due} and (${key}) in (select ${key} from ${table} where ${due} order by ${order} limit ${limit}${skip})`
 }

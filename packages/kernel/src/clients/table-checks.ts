@@ -15,10 +15,12 @@ export const migrationTable = (prefix: string): string => `${prefix}migrations`
 /** Throws `IncompatibleTables` for a database that cannot store the texts of all languages: each request with other letters would fail. */
 export async function assertEncoding(db: SqlQueries): Promise<void> {
   if (db.dialect !== 'postgres') return
-  const [row] = await rows(db, "select current_setting('server_encoding') as encoding")
-  const encoding = toText(row?.['encoding'])
-  if (!/^utf-?8$/i.test(encoding))
-    await rejectTables(db, `has the encoding ${encoding}: create it with encoding 'UTF8'`)
+  const [other] = await rows(
+    db,
+    `select current_setting('server_encoding') as encoding where upper(current_setting('server_encoding')) <> 'UTF8'`,
+  )
+  if (other)
+    await rejectTables(db, `has the encoding ${toText(other['encoding'])}: create it with encoding 'UTF8'`)
 }
 
 /** Throws that a database cannot be used. */

@@ -48,7 +48,7 @@ export function sqlAuditStorage(db: SqlClient, prefix: string): AuditStorage {
     },
     async collect(limit, now) {
       const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
-      const text = `delete from ${table} where ${takesDue({ table, key: 'lane, id', ...due })} returning id`
+      const text = `delete from ${table} where ${takesDue(db, { table, key: 'lane, id', ...due })} returning id`
       return (await rows(db, text, [now, limit])).length
     },
   }

@@ -111,7 +111,13 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
         deleteKeys(
           tx,
           prefix,
-          takesDue({ table: keys, key: 'lane, id', due: 'ended_at < $1', order: 'ended_at', limit: '$2' }),
+          takesDue(tx, {
+            table: keys,
+            key: 'lane, id',
+            due: 'ended_at < $1',
+            order: 'ended_at',
+            limit: '$2',
+          }),
           [endedBefore, limit],
         ),
       ),

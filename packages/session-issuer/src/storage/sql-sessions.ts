@@ -107,7 +107,7 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
     async collect(limit, now) {
       return db.transaction(async tx => {
         const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
-        const taken = takesDue({ table: sessions, key: 'lane, id', ...due })
+        const taken = takesDue(tx, { table: sessions, key: 'lane, id', ...due })
         const text = `delete from ${sessions} where ${taken} returning id`
         const deleted = await rows(tx, text, [now - GRACE_MS, limit])
         if (deleted.length > 0) {

@@ -13,7 +13,7 @@ t.teardown(() => host.close())
 const headers = { 'x-partner-key': host.partnerKey }
 const send = (path: string, body: object): Promise<HttpResponse> =>
   host.send(`/partner/v1${path}`, { body, headers })
-const isUserId = (text: string): boolean => isName(text, 1)
+const isUserId = (text: string): boolean => isName(text, 1, 255)
 
 /** The account of a partner's user, from a session; undefined when the id is denied. */
 async function accountOf(userId: string): Promise<string | undefined> {

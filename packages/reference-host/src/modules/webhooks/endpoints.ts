@@ -156,7 +156,13 @@ export const endpoints = {
   ): Promise<Endpoint[]> {
     const others = except.map((_, index) => ` and recipient_id <> $${index + 4}`).join('')
     const due = `disabled_for is null and due_at <= $1 and not_before <= $1${others}`
-    const taken = takesDue({ table: 'gw_webhook_endpoints', key: 'id', due, order: 'due_at', limit: '$2' })
+    const taken = takesDue(db, {
+      table: 'gw_webhook_endpoints',
+      key: 'id',
+      due,
+      order: 'due_at',
+      limit: '$2',
+    })
     const text = `update gw_webhook_endpoints set leases = leases + 1, not_before = $3, due_at = $3
       where ${taken} returning ${endpointTable.columns}`
     return (await rows(db, text, [now, limit, now + LEASE_MS, ...except])).map(endpointTable.read)
