@@ -170,9 +170,7 @@ const startFastify: StartPayments = async ({ options }, now) => {
 const onFetchServer = (
   fetch: (request: Request) => Response | Promise<Response>,
 ): ReturnType<StartPayments> =>
-  listening(
-    serve({ fetch: fetch as never, port: 0, hostname: '127.0.0.1' }) as ReturnType<typeof createServer>,
-  )
+  listening(serve({ fetch, port: 0, hostname: '127.0.0.1' }) as ReturnType<typeof createServer>)
 const peer = (): string => '127.0.0.1'
 
 /** Responds when the time of a place is up, and leaves the other promise alone. */
@@ -218,9 +216,7 @@ const startFetch: StartPayments = async ({ options }, now) => {
     await now().work()
     return Response.json(PAID, { status: 201 })
   })
-  return onFetchServer(request =>
-    raced(now, 'outside', raced(now, 'before', handle(request, undefined) as Promise<Response>)),
-  )
+  return onFetchServer(request => raced(now, 'outside', raced(now, 'before', handle(request, undefined))))
 }
 
 const startNext: StartPayments = async ({ options }, now) => {

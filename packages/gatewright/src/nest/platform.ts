@@ -68,7 +68,7 @@ interface ParsingAdapter {
  * One with parsers of its own (\`bodyParser: false\`, or \`app.use(express.json({ verify: keepRawBody }))\`) starts.
  */
 export function requireRawBody(given: object | undefined): void {
-  const adapter = given as ParsingAdapter | undefined
+  const adapter: ParsingAdapter | undefined = given
   const register = adapter?.registerParserMiddleware
   if (!adapter || !register) return
   adapter.registerParserMiddleware = (prefix, rawBody) => {

@@ -29,7 +29,7 @@ export class HonoWatch {
   readonly #isBeforeHandler: boolean
 
   constructor(context: HonoContext<unknown>, guard: object) {
-    this.#context = context as Finalized
+    this.#context = context
     this.#isBeforeHandler = isBeforeHandler(context, guard)
     this.#watch()
   }

@@ -174,7 +174,7 @@ t.test('leaves a ledger in which all sums are right', async t => {
   t.match(await ledger.check(), { sumCents: 0, wrongAccounts: [] })
   t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
   t.comment(
-    `${orders} orders; the books of ${alike} end alike, and attention says what is open in ${orders - alike}`,
+    `measured: ${orders} orders; the books of ${alike} end alike, and attention says what is open in ${orders - alike}`,
   )
   t.equal(orders, 120 + 2 * (24 + 24 + 2 + 24 + 6))
 })
