@@ -5,6 +5,8 @@ export interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
+  /** The unique indexes by which an insert finds a row that exists. */
+  readonly 'Conflict Arbiter Indexes'?: readonly string[]
   readonly 'Rows Removed by Filter'?: number
   readonly 'Actual Rows'?: number
   readonly 'Shared Hit Blocks': number

@@ -73,10 +73,12 @@ t.test('alerts and dashboard name only metrics and labels that a host has', asyn
 
 t.test('every metric of a host is on the dashboard', async t => {
   const shown = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join('\n')
-  // Only operators of chains watch these two, each for its own addresses.
+  // Only operators of chains watch these, each for its own addresses.
   const left = [
     'gatewright_deposit_next_index',
+    'gatewright_unmatched_search_blocks',
     'gatewright_unmatched_transfers_total',
+    'gatewright_chain_read_age_seconds',
     'gatewright_deposit_addresses_free',
   ]
   t.same([...definedMetrics().keys()].filter(name => !shown.includes(name)).toSorted(), left.toSorted())

@@ -35,7 +35,7 @@ async function callEveryMethod(db: SqlClient, name: string): Promise<void> {
 
 function checkPlans(t: Test, { text, plans }: StatementPlans): void {
   const batched = text.includes('unnest')
-  const what = `${/delete|begun/.exec(text)?.[0] ?? 'end'}${batched ? ' batched' : ''}`
+  const what = `${/delete|begun|insert|select/.exec(text)?.[0] ?? 'end'}${batched ? ' batched' : ''}`
   for (const [at, plan] of plans.entries()) {
     const nodes = nodesOf(plan)
     const line = `${what}, ${['custom', 'generic'][at]}: ${buffersOf(plan)} buffers`
@@ -44,7 +44,7 @@ function checkPlans(t: Test, { text, plans }: StatementPlans): void {
       `no whole table: ${line}`,
     )
     t.ok(
-      nodes.some(node => node['Index Name']),
+      nodes.some(node => node['Index Name'] ?? node['Conflict Arbiter Indexes']),
       `by index: ${line}`,
     )
     t.ok(buffersOf(plan) <= MAX_BUFFERS_A_KEY * (batched ? 64 : 1), line)
@@ -84,7 +84,7 @@ t.test('every statement uses an index, on a fresh table and among a million reco
     t.equal(new Set(batched.map(({ text }) => text)).size, 2, 'begins and endings shared statements')
     for (const each of found) checkPlans(t, each)
   }
-  t.equal(new Set(among.found.map(({ text }) => text)).size, 5, 'every statement was sent')
+  t.equal(new Set(among.found.map(({ text }) => text)).size, 7, 'every statement was sent')
   const most = Math.max(...among.found.flatMap(({ plans }) => plans.map(buffersOf)))
   t.comment(`measured ${most} buffers at most for 64 keys among ${MILLION} records`)
 })
