@@ -51,7 +51,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
     const columns =
       'account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at'
     await db.query(
-      `insert into gw_ledger_legs (${columns}) values ('acc', 'half', 'debit', 'outside:x', 'user:acc', -5, 'x', 0)`,
+      `insert into gw_ledger_legs (${columns}) values ('acc', 'half', 'debit', 'outside:x', 'user:acc', -5, 'x', ${Date.now()})`,
     )
     await host.ask(CHECK, { body: {} })
     t.match(await ended(host), {

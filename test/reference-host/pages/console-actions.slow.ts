@@ -193,8 +193,8 @@ t.test('settles a pay-in with play money, and exports the pay-ins', async t => {
   t.equal(download.suggestedFilename(), 'payins.csv')
   await page.getByText('Exported 90 days up to today.').waitFor()
   const [, line] = readFileSync(await download.path(), 'utf8').split('\r\n')
-  t.match(line, `${id},`)
-  t.match(line, ',settled,25.00,2500,USD,')
+  t.match(line, `"${id}",`)
+  t.match(line, ',"settled",25.00,2500,"USD",')
 
   await page.route('**/payins.csv*', route =>
     route.fulfill({ status: 429, json: { error: 'x', message: 'y' } }),

@@ -38,8 +38,8 @@ const ownKey = (name: string): Reason => ({
 /** Where the guard denies what both libraries accept, by the reason of its denial. */
 export const STRICTER: Readonly<Record<string, Reason>> = {
   session_expired: {
-    source: 'docs/401.md: the tolerance never extends exp',
-    applies: ({ claims, now }) => seconds(claims['exp']) * 1000 <= now,
+    source: 'docs/401.md: the tolerance never extends exp, of which a fraction of a second is rounded down',
+    applies: ({ claims, now }) => Math.floor(seconds(claims['exp'])) * 1000 <= now,
   },
   'token too long': { source: 'option maxTokenBytes', applies: ({ token }) => token.length > 4096 },
   'not a canonical compact JWS': {
@@ -72,11 +72,12 @@ export const STRICTER: Readonly<Record<string, Reason>> = {
     applies: ({ header }) => header['kid'] === 'rsa-unnamed' && header['alg'] !== 'RS256',
   },
   'claims do not describe a session': {
-    source:
-      'RFC 9068 section 2.2 (sub, client_id, jti, scope), whole seconds, and the claims of session-issuer',
+    source: 'RFC 9068 section 2.2 (sub, client_id, jti, scope), numbers, and the claims of session-issuer',
     applies: ({ claims }) =>
       ['sub', 'client_id', 'jti'].some(name => isBad(claims[name])) ||
-      ['iat', 'exp'].some(name => !Number.isSafeInteger(claims[name])) ||
+      ['iat', 'exp'].some(
+        name => typeof claims[name] !== 'number' || !Number.isSafeInteger(Math.floor(claims[name])),
+      ) ||
       !isScope(claims['scope']) ||
       Object.keys(claims).some(name => name.startsWith('gw_')),
   },

@@ -281,9 +281,9 @@ t.test('rejects a use of the pool in a handler, by name', async t => {
 
 t.test('runs a version of tables again that was interrupted at any statement', async t => {
   const ddl = `-- version 1
-create table {prefix}one (id {id} primary key) {global};
+create table {prefix}one (id {id} primary key) {reference};
 
-create table {prefix}two (id {id} primary key) {global};
+create table {prefix}two (id {id} primary key) {reference};
 
 create index {prefix}two_id on {prefix}two (id) where id <> '';
 
@@ -321,7 +321,8 @@ t.test('tells ids and texts apart by their bytes, also by case, accents and spac
   const { connections, close } = await openMariaDb(server.url, 1, 1)
   t.teardown(close)
   const [db] = connections as [Client]
-  const ddl = '-- version 1\ncreate table {prefix}texts (id {id} primary key, body text not null) {global};\n'
+  const ddl =
+    '-- version 1\ncreate table {prefix}texts (id {id} primary key, body text not null) {reference};\n'
   await migrate(db, { namespace: 'app', ddl })
   const texts = ['a', 'a ', 'A', 'á']
   for (const text of texts) await rows(db, 'insert into gw_texts (id, body) values ($1, $2)', [text, text])

@@ -47,16 +47,6 @@ function spelled(): readonly string[] {
 
 /** `ledger check` reads the whole ledger for an operator; the others write and fold on SQLite, or are parts of statements. */
 const ELSEWHERE = [
-  'select (select count(*)',
-  'select id, sum(balance)',
-  'select transfer_id as id from gw_ledger_legs',
-  'select b.id from',
-  'insert into gw_ledger_legs',
-  'insert into gw_ledger_tail',
-  'select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint)',
-  'select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint)',
-  'select jsonb_array_elements_text',
-  'select value from json_each',
   'update gw_ledger_accounts as a',
   // Ids from outside: payments of providers, and references of operators.
   'insert into gw_ledger_references',
@@ -72,14 +62,15 @@ const ELSEWHERE = [
   'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
   'insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index) values',
   'insert into gw_chain_audits',
-  // Only with DATABASE_FEATURES=minimal.
-  'with credit as (',
-  // One row per chain: for the first reading, and for a lagging node.
+  // Of the legs of one transfer.
+  'select count(*) as uses from gw_ledger_legs',
+  // One row per chain: for the health of the search, for the first reading, and for a lagging node.
+  'select c.chain_id, c.scanned_at',
   'update gw_chain_cursors set next_block = $1, head_block',
 ]
 /** Their cost grows with what there is to fold. */
 const FOLDING =
-  /^(select max\(n\.ledger_account\)|insert into gw_ledger_accounts \(account_id, id\) select distinct|select a\.id from gw_ledger_accounts|with folded)/
+  /^(select distinct ledger_account as id from gw_ledger_tail|insert into gw_ledger_accounts \(account_id, id\) select distinct|select a\.id from gw_ledger_accounts|with folded)/
 
 /** Makes one pay-in old enough to be deleted. */
 const ENDED_LONG_AGO = `update gw_payins set due_at = $1 where (account_id, id) = (select account_id, id from gw_payins
