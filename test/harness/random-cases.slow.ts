@@ -6,7 +6,6 @@ import { TIMES } from './random-cases.ts'
 
 const TESTS = [
   'test/idempotency-store/storage/linearizability.test.ts',
-  'test/scope-guard/storage/postgres-slices.test.ts',
   'test/signature-verifier/one-statement.test.ts',
 ]
 

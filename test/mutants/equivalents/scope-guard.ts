@@ -250,34 +250,4 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before: 'if (headers.size >= MAX_HEADERS)',
     reason: 'bounds memory: what is forgotten is read again',
   },
-  ...[
-    'counter {id} not null,',
-    'host {id} not null,',
-    'free bigint not null check (free >= 0),',
-    'spent bigint not null check (spent >= 0),',
-    'expires_at bigint not null,',
-  ].map(before => ({
-    source: 'packages/scope-guard/src/storage/slice-tables.ts',
-    before,
-    after: before.replace('not null', 'null'),
-    reason:
-      'statements never write null to these columns, and Postgres makes the columns of a primary key not null',
-  })),
-  {
-    source: 'packages/scope-guard/src/storage/slice-tables.ts',
-    before: 'insert into {prefix}spend_slices values (p_account, p_counter, p_host, 0, 0, p_now + p_lease)',
-    after: 'insert into {prefix}spend_slices values (p_account, p_counter, p_host, 0, 0, p_now - p_lease)',
-    reason: 'the statement that inserts the slice sets the end of its lease before it commits',
-  },
-  ...['const BATCH_SIZE = 256;', 'const STALLED_MS = 1000;', 'const WHOLE = -1;'].map(before => ({
-    source: 'packages/scope-guard/src/storage/postgres-slices.ts',
-    before,
-    reason: 'bounds memory and time, where any near number is as good; any negative number settles in full',
-  })),
-  {
-    source: 'packages/scope-guard/src/storage/postgres-slices.ts',
-    before: 'queues.set(account, send, { size: 1 });',
-    after: 'queues.set(account, send, { size: 2 });',
-    reason: 'halves how many queues are kept: an account beyond that gets a new one',
-  },
 ]

@@ -39,9 +39,9 @@ t.test('finds transactions by filters and id, shows one with its ids, and export
     .split('\r\n')
   t.equal(download.suggestedFilename(), 'transactions.csv')
   t.match(lines, [
-    /^id,created_at,/,
-    /,payment,completed,debit,4\.20,420,/,
-    /,payment,completed,debit,20\.00,2000,/,
+    /^\uFEFF?id,created_at,/,
+    /,"payment","completed","debit",4\.20,420,/,
+    /,"payment","completed","debit",20\.00,2000,/,
   ])
   await page.reload()
   await shows(page, 'All 2 shown.')
