@@ -1,14 +1,21 @@
 // What frameworks let a handler throw to end early is a response, and no failure.
+import { createServer } from 'node:http'
 import type { Decision } from '@gatewright/http'
 import { nothingHappened } from '@gatewright/kernel'
+import express from 'express'
+import Fastify from 'fastify'
+import * as onExpress from 'gatewright/express'
+import * as onFastify from 'gatewright/fastify'
 import * as onFetch from 'gatewright/fetch'
 import * as onHono from 'gatewright/hono'
+import * as onKoa from 'gatewright/koa'
 import * as onNext from 'gatewright/next'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import createError from 'http-errors'
+import Koa from 'koa'
 import t from 'tap'
-import { createWorld } from './world.ts'
+import { createWorld, listening, type Listening } from './world.ts'
 
 /** An error as Next throws it: frameworks look at its digest only. */
 const withDigest = (digest: string): Error => Object.assign(new Error(digest), { digest })
@@ -196,3 +203,63 @@ t.test('Hono: a write that redirects by an HTTPException is stored', async t => 
   }
   t.match(decisions[0], { outcome: 'stored' })
 })
+
+const REDIRECTS: Readonly<
+  Record<string, (given: Omit<Given, 'peer'>, runs: () => void) => Promise<Listening>>
+> = {
+  'Express, response.redirect'(given, runs) {
+    const app = express()
+    app.post(
+      '/',
+      onExpress.gatewright(given).protectWrite('payments.create', OPTIONS),
+      (_request, response) => {
+        runs()
+        response.redirect(303, '/paid')
+      },
+    )
+    return listening(createServer(app).listen(0, '127.0.0.1'))
+  },
+  'Koa, ctx.redirect'(given, runs) {
+    const app = new Koa()
+    app.use(onKoa.gatewright(given).protectWrite('payments.create', OPTIONS) as unknown as Koa.Middleware)
+    app.use(ctx => {
+      runs()
+      ctx.status = 303
+      ctx.redirect('/paid')
+    })
+    return listening(createServer(app.callback()).listen(0, '127.0.0.1'))
+  },
+  async 'Fastify, reply.redirect'(given, runs) {
+    const app = Fastify()
+    const gw = onFastify.gatewright(given)
+    await app.register(gw.plugin)
+    app.post('/', gw.protectWrite('payments.create', OPTIONS), async (_request, reply) => {
+      runs()
+      return reply.redirect('/paid', 303)
+    })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    return listening(app.server)
+  },
+}
+
+for (const [name, start] of Object.entries(REDIRECTS))
+  t.test(`${name}: a redirect of a write is stored and replayed`, async t => {
+    const { options: given, token, decisions } = seeing()
+    const { peer: _peer, ...options } = given
+    let runs = 0
+    const server = await start(options, () => void runs++)
+    t.teardown(() => server.close())
+    const headers = {
+      authorization: `Bearer ${await token('payments.write')}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'key-00000001',
+    }
+    for (const replayed of [null, 'true']) {
+      const response = await fetch(server.url, { method: 'POST', body: '{}', headers, redirect: 'manual' })
+      t.equal(response.status, 303)
+      t.match(response.headers.get('location'), /\/paid$/)
+      t.equal(response.headers.get('idempotency-replayed'), replayed)
+    }
+    t.equal(runs, 1)
+    t.match(decisions[0], { outcome: 'stored' })
+  })
