@@ -221,7 +221,7 @@ const REDIRECTS: Readonly<
   },
   'Koa, ctx.redirect'(given, runs) {
     const app = new Koa()
-    app.use(onKoa.gatewright(given).protectWrite('payments.create', OPTIONS) as unknown as Koa.Middleware)
+    app.use(onKoa.gatewright(given).protectWrite('payments.create', OPTIONS))
     app.use(ctx => {
       runs()
       ctx.status = 303
