@@ -53,11 +53,6 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
     reason: 'both are shorter than what is batched',
   },
   {
-    source: `${SOURCES}/storage/postgres-transaction.ts`,
-    before: 'statementsOf.set(prefix, statements);',
-    reason: 'remembers what is built again without it',
-  },
-  {
     source: `${SOURCES}/storage/redis-record.ts`,
     before: 'const ttlMs = Math.max(expiresAt - now, 0) + GRACE_MS;',
     after: 'const ttlMs = Math.max(expiresAt - now, 1) + GRACE_MS;',

@@ -17,7 +17,8 @@ export function toResponse({ status, headers, body }: WireResponse): Response {
  * body has a reader.
  */
 export function withResponseFields(response: Response, fields: WireResponse['headers']): Response {
-  if (response?.status === 101) return response
+  // Some libraries replace the global `Response` by one that would copy a network error as a success.
+  if (response?.status === 101 || response?.type === 'error') return response
   try {
     const missing = missingFields([...response.headers], fields)
     if (missing.length === 0) return response

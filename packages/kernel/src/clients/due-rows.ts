@@ -15,10 +15,12 @@ export interface DueRows {
 
 /**
  * Returns the condition of an `update` or `delete` that takes some rows which are due, the earliest first. Of hosts that take at the same time,
- * one takes a row: the condition is repeated, so an `update` must make the rows not due. On Postgres it skips rows that are locked, because it
- * locks rows in another order than other statements and could deadlock with them.
+ * one takes a row. On Postgres it skips rows that are locked, because it locks rows in another order than other statements and could deadlock
+ * with them. There the condition is only in the subquery: repeated outside, it would let the planner run the subquery, and so the limit, again
+ * for each row. Elsewhere it is repeated, so an `update` must make the rows not due.
  */
 export function takesDue(db: SqlQueries, { table, key, due, order, limit }: DueRows): string {
   const skip = rowLock(db, 'for update skip locked')
-  return `${due} and (${key}) in (select ${key} from ${table} where ${due} order by ${order} limit ${limit}${skip})`
+  const taken = `(${key}) in (select ${key} from ${table} where ${due} order by ${order} limit ${limit}${skip})`
+  return skip === '' ? `${due} and ${taken}` : taken
 }
