@@ -16,11 +16,13 @@ export interface DueRows {
 /**
  * Returns the condition of an `update` or `delete` that takes some rows which are due, the earliest first. Of hosts that take at the same time,
  * one takes a row. On Postgres it skips rows that are locked, because it locks rows in another order than other statements and could deadlock
- * with them. There the condition is only in the subquery: repeated outside, it would let the planner run the subquery, and so the limit, again
- * for each row. Elsewhere it is repeated, so an `update` must make the rows not due.
+ * with them. There the rows are chosen once, in a `with` of their own: otherwise the planner may choose, and so count the limit, again for each
+ * row, or read the whole table. Elsewhere the condition is repeated, so an `update` must make the rows not due.
  */
 export function takesDue(db: SqlQueries, { table, key, due, order, limit }: DueRows): string {
   const skip = rowLock(db, 'for update skip locked')
-  const taken = `(${key}) in (select ${key} from ${table} where ${due} order by ${order} limit ${limit}${skip})`
-  return skip === '' ? `${due} and ${taken}` : taken
+  const chosen = `select ${key} from ${table} where ${due} order by ${order} limit ${limit}${skip}`
+  return skip === ''
+    ? `${due} and (${key}) in (${chosen})`
+    : `(${key}) in (with chosen as materialized (${chosen}) select ${key} from chosen)`
 }
