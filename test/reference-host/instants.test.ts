@@ -155,7 +155,7 @@ const WRITES: Readonly<
   },
 }
 
-t.test('writes read every spelling of an instant as one instant, and deny what is none', async t => {
+t.test('writes read every spelling of an instant alike, and deny a text that is not an instant', async t => {
   for (const [name, write] of Object.entries(WRITES)) {
     for (const [index, text] of SPELLINGS.entries())
       t.match(await write(text, `${name} ${index}`), { status: 200, at: AT }, `${name}: ${text}`)

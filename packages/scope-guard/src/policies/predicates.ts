@@ -74,7 +74,7 @@ const MEMBERS: readonly (readonly [
     'notBefore',
     ({ notBefore }) => {
       if (notBefore === undefined) return undefined
-      // A policy is checked when it is loaded; an instant that is none would block.
+      // A policy is checked when it is loaded. A text that is not a valid instant would block.
       const from = parseInstant(notBefore) ?? Infinity
       return facts => facts.now < from
     },
