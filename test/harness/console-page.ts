@@ -16,6 +16,11 @@ export async function openTab(page: Page, name: string): Promise<void> {
   await heading(page, name)
 }
 
+/** Waits until nothing of the page is being loaded any more. */
+export function loaded(page: Page): Promise<void> {
+  return page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
+}
+
 /** Chooses an entry of the menu of a key, on the page of keys. Without a name, of the first key. */
 export async function chooseForKey(page: Page, entry: string, name?: string): Promise<void> {
   const label = name === undefined ? /^Actions of key/ : `Actions of key ${name}`

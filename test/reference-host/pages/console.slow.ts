@@ -1,7 +1,7 @@
 import t from 'tap'
 import { REJECTED, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
-import { chooseForKey, openTab, programOf, spendSome } from '../../harness/console-page.ts'
+import { chooseForKey, loaded, openTab, programOf, spendSome } from '../../harness/console-page.ts'
 import { heading, openHelper, press, shows, signInBy } from '../../harness/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
@@ -39,7 +39,7 @@ t.test('a console is made by one signature, used, and ended by signing out', asy
   await shows(page, '953.40 USD')
   for (const tab of ['Keys', 'Sessions', 'Cards', 'Transactions', 'Notifications', 'Overview']) {
     await openTab(page, tab)
-    await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
+    await loaded(page)
     t.equal(await page.locator('.note.bad').count(), 0, tab)
   }
   t.equal((await host.send('/user/v1/users', { headers: bearer(token) })).status, 200)
@@ -284,6 +284,8 @@ t.test('asks for one signature when the session has ended, and goes on where one
   const wallet = testWallet()
   const { page, token, faults } = await open(wallet)
   await openTab(page, 'Notifications')
+  // Otherwise a request of the page itself may be the first that finds the session ended, and its answer has no button to press.
+  await loaded(page)
   await host.send('/user/v1/sessions/current', { method: 'DELETE', headers: bearer(token) })
   t.ok(await ends(token))
   await press(page, 'Refresh')
