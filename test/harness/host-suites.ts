@@ -4,7 +4,7 @@ import { filesBelow } from './files.ts'
 import { reportHostStarts } from './host-starts.ts'
 import type { HostStores } from './host-stores.ts'
 import { compiled, KEYS_AND_LIMITS, ON_EVERY_STORE } from './test-processes.ts'
-import { runTests } from './test-process.ts'
+import { runTests, type FileRun } from './test-process.ts'
 
 const MINUTES_A_SUITE = 10
 
@@ -14,12 +14,19 @@ export async function runHostSuites(t: Test, stores: HostStores): Promise<void> 
     file => ON_EVERY_STORE.test(file) && KEYS_AND_LIMITS.test(file),
   )
   t.ok(suites.length >= 6, 'the suites were found')
+  const files: FileRun[] = []
   const { signal } = new AbortController()
-  const { files, hostStarts } = await runTests(
+  const { hostStarts, failure } = await runTests(
     { files: suites.map(compiled), together: suites.length, env: { TEST_HOST_STORES: stores } },
-    { env: process.env, timeoutMs: MINUTES_A_SUITE * 60_000, signal },
+    {
+      env: process.env,
+      timeoutMs: MINUTES_A_SUITE * 60_000,
+      signal,
+      ended: file => files.push(file),
+    },
   )
   reportHostStarts(hostStarts)
+  t.equal(failure, undefined)
   for (const { file, failures } of files) {
     t.equal(failures.length, 0, `${basename(file)} passes on ${stores}`, { failures })
   }

@@ -2,7 +2,8 @@ import { bundled } from './bundle.ts'
 
 /** The variables that name the bundled programs. */
 const BUNDLED = { host: 'TEST_HOST_PROGRAM', command: 'TEST_COMMAND_PROGRAM' } as const
-const COMPILED = {
+/** Their compiled files. */
+export const COMPILED = {
   host: 'packages/reference-host/dist/main.js',
   command: 'packages/reference-host/dist/cli/main.js',
 } as const

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { FILE_USED, usedCpuMs } from './cpu-time.ts'
+import { FILE_BEGINS, FILE_ENDED } from './file-marks.ts'
 import { setOwnTest } from './own-test.ts'
 
 /** Seconds that one file may take: a test that waits for ever is named, and the files after it are run. */
@@ -31,11 +32,13 @@ async function nextFile(): Promise<string> {
 t.setTimeout(DAY_MS)
 for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
   const before = usedCpuMs()
+  process.stderr.write(`${FILE_BEGINS}${file}\n`)
   await t.test(file, { timeout }, async own => {
     setOwnTest(own)
     await import(pathToFileURL(resolve(file)).href)
   })
   setOwnTest(undefined)
   console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
+  process.stderr.write(`${FILE_ENDED}${file}\n`)
 }
 process.disconnect()

@@ -1,8 +1,10 @@
-// Starts Redis and Postgres, runs the compiled test files, and closes with `N passed, N failed`. Arguments: test files,
-// or --slow for the long suites.
+// Starts Redis and Postgres, runs the compiled test files, and closes with `N passed, N failed`. Arguments: test files, or --slow for the
+// long suites; --changed [REVISION] leaves out those that import nothing that has changed since (by default since the last commit).
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
 import { anvilBinary } from './binaries.ts'
+import { changedSince, reachedBy } from './changed.ts'
 import { chromiumBinary } from './chromium.ts'
 import { SERVERS } from './cpu-time.ts'
 import { filesBelow } from './files.ts'
@@ -10,22 +12,35 @@ import { bundledPrograms } from './programs.ts'
 import { postgresService, redisService } from './services.ts'
 import { onOtherStores, ownSuites, processesOf } from './test-processes.ts'
 import { keepTemporaryFilesInMemory } from './temporary-files.ts'
+import { TestReport } from './test-report.ts'
 import { runTests, type ProcessRun, type TestProcess } from './test-process.ts'
 import { installTools } from './tools.ts'
 
-const args = process.argv.slice(2)
-const slow = args.includes('--slow')
-const named = args.filter(arg => arg !== '--slow')
-const unknown = named.filter(name => name.startsWith('-') || !existsSync(name))
-if (unknown.length > 0) throw new Error(`no such test file: ${unknown.join(', ')}`)
-const sources = named.length > 0 ? named : ownSuites(filesBelow('test', '.ts'), { slow })
-const onStores = named.length > 0 ? [] : onOtherStores(filesBelow('test', '.ts'), { slow })
+const { slow, since, named } = argumentsOf(process.argv.slice(2))
+const all = filesBelow('test', '.ts')
+const everything = named.length === 0
+const suites = everything ? ownSuites(all, { slow }) : named
+const changed = since === undefined ? [] : changedSince(since)
+const reached = since === undefined ? undefined : await reachedBy(changed, suites)
+const sources = reached ? [...reached.tests] : suites
+const onStores = everything && !reached ? onOtherStores(all, { slow }) : []
 const own = processesOf(sources)
 const waiting: Waiting[] = [...own, ...onStores].map(process => ({ ...process, running: 0 }))
 const count = waiting.reduce((total, { files }) => total + files.length, 0)
 
+if (reached) {
+  console.log(
+    `# ${changed.length} files changed since ${since}: ${sources.length} of ${suites.length} test files import them`,
+  )
+  for (const file of reached.unseen)
+    console.log(`# no test imports ${file}: npm test without --changed runs what reads it`)
+}
+
 keepTemporaryFilesInMemory()
-const started = performance.now()
+const report = new TestReport(
+  waiting.flatMap(({ files }) => files),
+  process.stdout,
+)
 // Once, ahead of the files: several at once would install into one folder.
 anvilBinary()
 if (sources.some(source => source.endsWith('.slow.ts'))) installTools()
@@ -34,6 +49,26 @@ const programs = await bundledPrograms()
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
 const runs: ProcessRun[] = []
+
+interface Arguments {
+  readonly slow: boolean
+  readonly since: string | undefined
+  readonly named: readonly string[]
+}
+
+function argumentsOf(args: readonly string[]): Arguments {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { slow: { type: 'boolean', default: false }, changed: { type: 'boolean', default: false } },
+  })
+  const { slow, changed } = values
+  const [revision = 'HEAD', ...others] = changed ? positionals : []
+  if (others.length > 0) throw new Error(`--changed takes one revision, not also ${others.join(', ')}`)
+  const unknown = changed ? [] : positionals.filter(name => !existsSync(name))
+  if (unknown.length > 0) throw new Error(`no such test file: ${unknown.join(', ')}`)
+  return { slow, since: changed ? revision : undefined, named: changed ? [] : positionals }
+}
 
 /** Files that have not been taken, and the number of processes that take from them. */
 type Waiting = TestProcess & { running: number }
@@ -50,7 +85,6 @@ function nextWaiting(): Waiting | undefined {
 /** Runs processes one after the other, on servers of its own: a transaction in one file keeps dead rows alive for all. */
 async function worker(): Promise<void> {
   const [postgres, redis] = await Promise.all([postgresService(), redisService()])
-  console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
   const env = {
     ...process.env,
     ...programs,
@@ -58,34 +92,24 @@ async function worker(): Promise<void> {
     TEST_REDIS_URL: redis.url,
     [SERVERS]: [postgres.pid, redis.pid].filter(Boolean).join(),
   }
-  const setting = { env, timeoutMs: (slow ? 40 : 10) * 60_000, signal: stopped.signal }
   for (let next = nextWaiting(); next && !stopped.signal.aborted; next = nextWaiting()) {
     next.running += 1
-    const run = await runTests(next, setting)
+    const { env: added } = next
+    const run = await runTests(next, {
+      env,
+      timeoutMs: (slow ? 40 : 10) * 60_000,
+      signal: stopped.signal,
+      ended: file => report.ended(file, added),
+    })
     next.running -= 1
     runs.push(run)
-    for (const line of slow ? run.measured : []) console.log(line)
-    const on = next.env ? ` on ${Object.values(next.env).join()}` : ''
-    for (const { file, failures, ms, cpuMs } of run.files) {
-      for (const failure of failures) console.log(`not ok ${file}${on} > ${failure}`)
-      console.log(
-        `${failures.length === 0 ? 'ok' : 'not ok'} ${file}${on} (${Math.round(ms)} ms) ${cpuMs} ms of CPU`,
-      )
-    }
+    if (run.failure) report.failed(run.failure)
+    for (const line of slow ? run.measured : []) report.line(line)
   }
   await Promise.all([postgres.stop(), redis.stop()])
 }
 // Suites wait for stores, leases and browsers, so more processes than there are cores.
 const lanes = Math.min(availableParallelism() + (slow ? 1 : 2), count)
 await Promise.all(Array.from({ length: lanes }, worker))
-const files = runs.flatMap(run => run.files)
-const notRun = count - files.length
-if (notRun > 0) console.log(`not ok ${notRun} files were not run`)
-const passed = files.reduce((total, file) => total + file.passed, 0)
-const failed = files.reduce((total, { failures }) => total + failures.length, notRun)
-for (const { file, cpuMs } of files.toSorted((one, other) => other.cpuMs - one.cpuMs).slice(0, 10))
-  console.log(`# ${(cpuMs / 1000).toFixed(1).padStart(6)} s of CPU  ${file}`)
-console.log(`# ${runs.reduce((total, { hostStarts }) => total + hostStarts, 0)} hosts started`)
-console.log(`# ${count} files in ${Math.round((performance.now() - started) / 1000)} s`)
-console.log(`${passed} passed, ${failed} failed`)
-process.exitCode = failed > 0 ? 1 : 0
+const hostStarts = runs.reduce((total, { hostStarts }) => total + hostStarts, 0)
+process.exitCode = report.close(hostStarts) > 0 ? 1 : 0
