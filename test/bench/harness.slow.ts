@@ -172,9 +172,9 @@ t.test('measures servers by their own CPU, and refuses a server that returns ano
   const result = await compareServers('servers', { ...plan, ours: side('http'), peers: [side('koa')] })
   t.ok(result.ours.cpuMicros > 0)
   t.ok((result.peers[0]?.cpuMicros ?? 0) > 0)
-  const wrong = { ...side('router'), request: () => ({ path: '/nowhere' }) }
+  const wrong = side('empty')
   await t.rejects(compareServers('wrong', { ...plan, ours: wrong, peers: [] }), {
-    message: 'router returned 404',
+    message: 'empty returned 404',
   })
 })
 

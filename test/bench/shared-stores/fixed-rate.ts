@@ -36,24 +36,6 @@ export async function atFixedRate(
   return timesSince(started, await Promise.all(responses).finally(() => agent.destroy()))
 }
 
-/** Sends requests by so many clients, each its next one when the response came, for so many seconds. Client `n` uses host `n`. */
-export async function byClients(
-  urls: readonly string[],
-  { clients, seconds, next }: { clients: number; seconds: number; next: (index: number) => Request },
-): Promise<Times> {
-  const agent = new Agent({ keepAlive: true })
-  const started = performance.now()
-  const times: number[] = []
-  let index = 0
-  const client = async (_: unknown, number: number): Promise<void> => {
-    const url = urls[number % urls.length] as string
-    while (performance.now() < started + seconds * 1000)
-      times.push(await send(agent, url, next(index++), performance.now()))
-  }
-  await Promise.all(Array.from({ length: clients }, client)).finally(() => agent.destroy())
-  return timesSince(started, times)
-}
-
 function send(
   agent: Agent,
   url: string,
