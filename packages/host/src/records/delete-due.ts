@@ -23,6 +23,6 @@ export async function deleteDue(
   limit: number,
   before: EpochMs,
 ): Promise<number> {
-  const taken = takesDue(db, { table, key, due: `${only} and ${at} < $1`, order: at, limit: '$2' })
+  const taken = await takesDue(db, { table, key, due: `${only} and ${at} < $1`, order: at, limit: '$2' })
   return (await rows(db, `delete from ${table} where ${taken} returning 1`, [before, limit])).length
 }

@@ -88,7 +88,7 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
     const now = clock.now()
     const due = `due_at <= $2 and ${condition}`
     const key = 'account_id, kind, subject_id'
-    const taken = takesDue(db, { table: 'gw_jobs', key, due, order: 'due_at', limit: '$3' })
+    const taken = await takesDue(db, { table: 'gw_jobs', key, due, order: 'due_at', limit: '$3' })
     const text = `update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
       where ${taken} returning ${jobTable.columns}`
     return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(jobTable.read)

@@ -157,8 +157,6 @@ export function sqlStatements(db: SqlQueries, table: string, begin: SqlStatement
       and (state = 'running' or (state = $4 and coalesce(response, '') = coalesce($5, '')))
     returning 1 as won`
   const due = "state <> 'running' and until <= $1"
-  const taken = takesDue(db, { table, key: 'account_id, digest', due, order: 'until', limit: '$2' })
-  const collect = `delete from ${table} where ${taken} returning 1 as gone`
   const extend = `update ${table} set until = case when until < $4 then $4 else until end
     where ${IS_RECORD} and fence = $3 and state = 'running' and until > $5 returning 1 as won`
   // Without its owner, a repeated begin no longer takes the run for its own.
@@ -180,7 +178,10 @@ export function sqlStatements(db: SqlQueries, table: string, begin: SqlStatement
       const values = [now, after.beganAt, ...columnsOf(after.key), limit]
       return account === undefined ? rows(db, listLost, values) : rows(db, listLostOf, [...values, account])
     },
-    collect: (endedAt, limit) => rows(db, collect, [endedAt, limit]),
+    async collect(endedAt, limit) {
+      const taken = await takesDue(db, { table, key: 'account_id, digest', due, order: 'until', limit: '$2' })
+      return rows(db, `delete from ${table} where ${taken} returning 1 as gone`, [endedAt, limit])
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-export { takesDue } from './due-rows.ts'
+export { isCitus, takesDue } from './due-rows.ts'
 export { newerTables } from './recorded-versions.ts'
 export { IncompatibleTables } from './table-checks.ts'
 export { lockName } from './named-lock.ts'

@@ -76,6 +76,6 @@ export async function deleteExpiredCounters(
   if (db.dialect === 'mariadb')
     return affected(db, `delete from ${table} where expires_at <= $1 order by expires_at limit $2`, values)
   const due = 'expires_at <= $1'
-  const taken = takesDue(db, { table, key: 'account, counter', due, order: 'expires_at', limit: '$2' })
+  const taken = await takesDue(db, { table, key: 'account, counter', due, order: 'expires_at', limit: '$2' })
   return (await rows(db, `delete from ${table} where ${taken} returning 1 as deleted`, values)).length
 }

@@ -48,8 +48,8 @@ export function sqlAuditStorage(db: SqlClient, prefix: string): AuditStorage {
     },
     async collect(limit, now) {
       const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
-      const text = `delete from ${table} where ${takesDue(db, { table, key: 'lane, id', ...due })} returning id`
-      return (await rows(db, text, [now, limit])).length
+      const taken = await takesDue(db, { table, key: 'lane, id', ...due })
+      return (await rows(db, `delete from ${table} where ${taken} returning id`, [now, limit])).length
     },
   }
 }

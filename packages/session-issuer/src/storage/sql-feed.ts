@@ -72,7 +72,7 @@ export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
     async collect(tx, limit, before) {
       // SQLite 3.45 deletes no row by a pair with the rowid, which the position is there.
       const key = tx.dialect === 'postgres' ? 'lane, position' : 'position'
-      const taken = takesDue(tx, { table, key, due: 'at < $1', order: 'at', limit: '$2' })
+      const taken = await takesDue(db, { table, key, due: 'at < $1', order: 'at', limit: '$2' })
       return (await rows(tx, `delete from ${table} where ${taken} returning position`, [before, limit]))
         .length
     },

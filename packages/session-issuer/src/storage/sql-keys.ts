@@ -106,21 +106,11 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
       const found = await rows(db, `select distinct id, document from ${policies} where ${text}`, values)
       return found.map(row => readPolicy(row['id'], row['document']))
     },
-    collect: (limit, endedBefore) =>
-      db.transaction(tx =>
-        deleteKeys(
-          tx,
-          prefix,
-          takesDue(tx, {
-            table: keys,
-            key: 'lane, id',
-            due: 'ended_at < $1',
-            order: 'ended_at',
-            limit: '$2',
-          }),
-          [endedBefore, limit],
-        ),
-      ),
+    async collect(limit, endedBefore) {
+      const due = { due: 'ended_at < $1', order: 'ended_at', limit: '$2' }
+      const taken = await takesDue(db, { table: keys, key: 'lane, id', ...due })
+      return db.transaction(tx => deleteKeys(tx, prefix, taken, [endedBefore, limit]))
+    },
   }
 }
 

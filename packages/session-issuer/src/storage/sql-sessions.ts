@@ -105,9 +105,9 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
       return found.map(row => readPolicy(row['id'], row['document']))
     },
     async collect(limit, now) {
+      const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
+      const taken = await takesDue(db, { table: sessions, key: 'lane, id', ...due })
       return db.transaction(async tx => {
-        const due = { due: 'expires_at <= $1', order: 'expires_at', limit: '$2' }
-        const taken = takesDue(tx, { table: sessions, key: 'lane, id', ...due })
         const text = `delete from ${sessions} where ${taken} returning id`
         const deleted = await rows(tx, text, [now - GRACE_MS, limit])
         if (deleted.length > 0) {

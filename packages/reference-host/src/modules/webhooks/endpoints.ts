@@ -156,7 +156,7 @@ export const endpoints = {
   ): Promise<Endpoint[]> {
     const others = except.map((_, index) => ` and recipient_id <> $${index + 4}`).join('')
     const due = `disabled_for is null and due_at <= $1 and not_before <= $1${others}`
-    const taken = takesDue(db, {
+    const taken = await takesDue(db, {
       table: 'gw_webhook_endpoints',
       key: 'id',
       due,

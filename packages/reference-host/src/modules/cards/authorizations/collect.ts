@@ -1,7 +1,14 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { rowLock, toText } from '@gatewright/kernel/internal/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import { deleteOwned } from '../../delete-owned.ts'
+import { lockDue } from '../../lock-due.ts'
+
+const DUE = {
+  table: 'gw_authorizations',
+  due: "status = 'declined' and attention is null and excess_cents = 0 and created_at < $1",
+  order: 'created_at',
+}
 
 /**
  * Deletes up to `limit` declined authorizations from before an instant, with their increments, movements and transactions, and resolves to their number.
@@ -9,14 +16,9 @@ import { deleteOwned } from '../../delete-owned.ts'
  * unknown. Several hosts that call it simultaneously delete different rows. Faults: `ERR_STORE_*`.
  */
 export function collectDeclined(db: SqlClient, limit: number, before: EpochMs): Promise<number> {
-  const due = `select account_id, id from gw_authorizations
-    where status = 'declined' and attention is null and excess_cents = 0 and created_at < $1
-    order by created_at limit $2${rowLock(db, 'for update skip locked')}`
   return db.transaction(async tx => {
-    const declined = (await rows(tx, due, [before, limit])).map(row => ({
-      accountId: toText(row['account_id']),
-      id: toText(row['id']),
-    }))
+    const locked = await lockDue(tx, DUE, before, limit)
+    const declined = locked.map(row => ({ accountId: toText(row['account_id']), id: toText(row['id']) }))
     const remove = (statement: (owned: string) => string): Promise<void> =>
       deleteOwned(tx, declined, statement)
     const increments = 'from gw_authorization_increments where (account_id, authorization_id) in'

