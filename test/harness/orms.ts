@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   fromDrizzle,
-  fromKnex,
   fromKysely,
   fromLibsqlClient,
   fromPostgresJs,
-  fromSequelize,
   fromTypeOrm,
   type OrmClient,
+  type OrmOptions,
 } from '@gatewright/kernel/orms'
 import { createClient } from '@libsql/client'
 import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql'
@@ -18,9 +17,12 @@ import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import { sqliteTable, text as sqliteText } from 'drizzle-orm/sqlite-core'
+import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import postgres from 'postgres'
+import type { Sequelize as SequelizeOrm, Transaction } from 'sequelize'
+import { recipe } from './recipes.ts'
 import { openPostgresPool, uniqueName } from './stores.ts'
 
 /** A team's ORM with a table `payments`, and the client over it. */
@@ -116,6 +118,9 @@ async function openPostgresJs(place: Place, size: number): Promise<TeamOrm<never
 async function openKnex(place: Place, max: number): Promise<TeamOrm<never>> {
   const { url, schema } = place
   const { default: knex } = await import('knex')
+  const { fromKnex } = await recipe<{
+    fromKnex: (root: Knex, options: OrmOptions) => OrmClient<Knex.Transaction>
+  }>('Knex')
   const root = knex({
     client: 'pg',
     connection: url,
@@ -156,6 +161,9 @@ async function openTypeOrm(place: Place, max: number): Promise<TeamOrm<never>> {
 async function openSequelize(place: Place, max: number): Promise<TeamOrm<never>> {
   const { url, schema } = place
   const { DataTypes, Model, Sequelize } = await import('sequelize')
+  const { fromSequelize } = await recipe<{
+    fromSequelize: (root: SequelizeOrm, options: OrmOptions) => OrmClient<Transaction>
+  }>('Sequelize')
   const sequelize = new Sequelize(url, {
     logging: false,
     pool: { max },

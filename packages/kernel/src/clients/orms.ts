@@ -1,10 +1,13 @@
 export { fromDrizzle } from './orms/drizzle.ts'
-export { fromKnex } from './orms/knex.ts'
 export { fromKysely } from './orms/kysely.ts'
 export { fromLibsqlClient } from './orms/libsql-client.ts'
 export { fromMysql2 } from './orms/mysql2.ts'
 export { fromPostgresJs } from './orms/postgres-js.ts'
 export { fromPrisma } from './orms/prisma.ts'
-export { fromSequelize } from './orms/sequelize.ts'
 export { fromTypeOrm } from './orms/typeorm.ts'
-export type { OrmClient } from './orms/orm-client.ts'
+export {
+  fromTransaction,
+  type OrmClient,
+  type OrmOptions,
+  type TransactionSource,
+} from './orms/orm-client.ts'

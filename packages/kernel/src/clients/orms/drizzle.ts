@@ -1,6 +1,6 @@
 import type { SqlDialect } from '../sql-client.ts'
 import { LIBSQL_METHODS, onLibsql, type LibsqlQueries } from './libsql-client.ts'
-import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
 import { onPg, type PgClient } from './pg-connection.ts'
 import {
   assertNoTransform,
@@ -52,12 +52,11 @@ export function fromDrizzle<Tx extends object>(
 ): OrmClient<Tx> {
   const client = db.$client
   const { dialect, on, methods } = driverOf(client)
-  return createOrmClient<Tx>(
+  return fromTransaction<Tx>(
     {
       name: 'fromDrizzle',
       dialect,
-      run: on({ client }),
-      runIn: tx => on(sessionOf(tx)),
+      run: (text, values, tx) => on(tx ? sessionOf(tx) : { client })(text, values),
       transaction: work => db.transaction(work),
       root: [{ of: client, methods }],
     },

@@ -1,6 +1,6 @@
 import { toPositional, inOrder } from '../positional.ts'
-import type { SqlDialect, SqlRow } from '../sql-client.ts'
-import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+import type { SqlDialect, SqlRow, SqlValue } from '../sql-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions } from './orm-client.ts'
 
 /** The part of `Kysely` and its `Transaction` that is used. */
 interface KyselyQueries {
@@ -24,19 +24,15 @@ export function fromKysely<Tx extends KyselyQueries>(
   },
   { dialect = 'postgres', ...options }: KyselyOptions = {},
 ): OrmClient<Tx> {
-  const on = (queries: KyselyQueries): RunStatement => {
-    const plain = queries.withoutPlugins()
-    return async (text, values) => {
-      const { rows } = await plain.executeQuery(compiled(dialect, text, values) as never)
-      return { rows: rows as readonly SqlRow[] }
-    }
-  }
-  return createOrmClient<Tx>(
+  return fromTransaction<Tx>(
     {
       name: 'fromKysely',
       dialect,
-      run: on(db),
-      runIn: on,
+      async run(text, values, tx) {
+        const plain = (tx ?? db).withoutPlugins()
+        const { rows } = await plain.executeQuery(compiled(dialect, text, values) as never)
+        return { rows: rows as readonly SqlRow[] }
+      },
       transaction: work => db.transaction().execute(work),
       root: [{ of: db.getExecutor(), methods: ['provideConnection'] }],
     },
@@ -45,7 +41,7 @@ export function fromKysely<Tx extends KyselyQueries>(
 }
 
 /** Makes what `CompiledQuery.raw` of Kysely makes. */
-function compiled(dialect: SqlDialect, text: string, values: Parameters<RunStatement>[1]): object {
+function compiled(dialect: SqlDialect, text: string, values: readonly SqlValue[]): object {
   const { plain, order } = dialect === 'sqlite' ? toPositional(text) : { plain: text, order: undefined }
   const parameters = order ? inOrder(order, values) : [...values]
   return {

@@ -1,6 +1,6 @@
 import { inOrder, toPositional } from '../positional.ts'
 import type { SqlRow } from '../sql-client.ts'
-import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
 
 /** The part of a client of `@libsql/client`, and of its transaction, that is used. */
 export interface LibsqlQueries {
@@ -41,12 +41,11 @@ export function fromLibsqlClient<
   client: LibsqlQueries & { transaction(mode: 'write'): Promise<Tx> },
   options: OrmOptions = {},
 ): OrmClient<Tx> {
-  return createOrmClient<Tx>(
+  return fromTransaction<Tx>(
     {
       name: 'fromLibsqlClient',
       dialect: 'sqlite',
-      run: onLibsql(client),
-      runIn: onLibsql,
+      run: (text, values, tx) => onLibsql(tx ?? client)(text, values),
       async transaction(work) {
         const tx = await client.transaction('write')
         try {

@@ -2,7 +2,7 @@ import { malformedReply } from '../../fault.ts'
 import { SAVEPOINT } from '../mariadb-migration.ts'
 import { inOrder, toPositional } from '../positional.ts'
 import type { SqlRow, SqlValue } from '../sql-client.ts'
-import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
 
 /** A statement of mysql2. These options are the same whatever the team has set for its pool. */
 interface Mysql2Statement {
@@ -50,13 +50,11 @@ export function fromMysql2<Connection extends Mysql2Connection>(
   pool: Mysql2Queries & { getConnection(): Promise<Connection> },
   options: Pick<OrmOptions, 'retries' | 'onRetry'> = {},
 ): OrmClient<Connection> {
-  return createOrmClient<Connection>(
+  return fromTransaction<Connection>(
     {
       name: 'fromMysql2',
       dialect: 'mariadb',
-      retries: RETRIES,
-      run: onMysql2(pool),
-      runIn: onMysql2,
+      run: (text, values, connection) => onMysql2(connection ?? pool)(text, values),
       async transaction(work) {
         const connection = await pool.getConnection()
         const run = onMysql2(connection)
@@ -83,7 +81,7 @@ export function fromMysql2<Connection extends Mysql2Connection>(
       },
       root: [{ of: pool, methods: ['query', 'execute', 'getConnection'] }],
     },
-    options,
+    { ...options, retries: options.retries ?? RETRIES },
   )
 }
 

@@ -26,30 +26,34 @@ export type OrmOptions = Omit<PgPoolOptions, 'prepare'>
 /** Runs a statement with `$1`, `$2`, ... and returns its rows by column name. */
 export type RunStatement = (text: string, values: readonly SqlValue[]) => Promise<SqlReply>
 
-/** What a client over an ORM is made of. */
-export interface Orm<Tx extends object> {
-  /** The function that makes the client, for messages. */
-  readonly name: string
+/** What `fromTransaction` needs of an ORM or driver. */
+export interface TransactionSource<Tx extends object> {
+  /** The function that makes the client, for messages. Default `fromTransaction`. */
+  readonly name?: string
   readonly dialect: SqlDialect
-  /** How often it repeats what the database rolled back, unless the options say it. Default 0. */
-  readonly retries?: number
-  /** Runs a statement outside transactions. */
-  readonly run: RunStatement
-  /** Runs a statement in a transaction of the ORM. */
-  readonly runIn: (tx: Tx) => RunStatement
+  /**
+   * Runs a statement with `$1`, `$2`, ... in a transaction of the ORM, or outside transactions if none is given, and returns its rows by
+   * column name.
+   */
+  run(text: string, values: readonly SqlValue[], tx?: Tx): Promise<SqlReply>
   /** Begins, runs the work, and commits if it resolves, or rolls back if it rejects. */
-  readonly transaction: (work: (tx: Tx) => Promise<void>) => PromiseLike<unknown>
-  /** The objects of the team that use other connections, and their methods that do. They reject inside a run. */
-  readonly root: readonly { readonly of: object; readonly methods: readonly string[] }[]
+  transaction(work: (tx: Tx) => Promise<void>): PromiseLike<unknown>
+  /** The objects of the team that use other connections, and their methods that do. They reject inside a run. Default: none. */
+  readonly root?: readonly { readonly of: object; readonly methods: readonly string[] }[]
 }
 
 /**
- * Makes a client over an ORM. The ORM's own objects and connections are used as they are, except that the methods in `orm.root` reject
- * inside a run with `ERR_OUTSIDE_TRANSACTION`: what they write would be committed separately.
+ * Makes a client over an ORM or driver that has no function of its own here. Its objects and connections are used as they are, except that
+ * the methods in `root` reject inside a run with `ERR_OUTSIDE_TRANSACTION`: what they write would be committed separately. Without `root`
+ * such a use is not detected. Test your client with `sqlClientContract` of `@gatewright/kernel/testing`.
  */
-export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOptions): OrmClient<Tx> {
-  const { retries, onRetry } = checkOptions(orm.name, options, {
-    retries: { min: 0, max: 100, default: orm.retries ?? 0 },
+export function fromTransaction<Tx extends object>(
+  orm: TransactionSource<Tx>,
+  options: OrmOptions = {},
+): OrmClient<Tx> {
+  const { name = 'fromTransaction', root = [] } = orm
+  const { retries, onRetry } = checkOptions(name, options, {
+    retries: { min: 0, max: 100, default: 0 },
     onRetry: { is: 'function', default: () => {} },
   })
   const repeated = { most: retries, onRetry }
@@ -85,7 +89,7 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
       attempt.mayBeCommitted = result !== undefined && reasonOf(error) === undefined
       throw storeFault(store, error)
     }
-    if (!result) throw new Fault('ERR_STORE_UNAVAILABLE', `${orm.name}: the transaction did not run`)
+    if (!result) throw new Fault('ERR_STORE_UNAVAILABLE', `${name}: the transaction did not run`)
     return result.value
   }
 
@@ -102,16 +106,16 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
     },
     ormTransaction(tx) {
       const open = ormTransactions.get(tx)
-      if (!open) throw new TypeError(`${orm.name}: this is not a transaction of this client`)
+      if (!open) throw new TypeError(`${name}: this is not a transaction of this client`)
       return open.handOut()
     },
     queries(ormTx) {
       const tx = transactions.get(ormTx)
-      if (!tx) throw new TypeError(`${orm.name}: this client has not begun this transaction`)
+      if (!tx) throw new TypeError(`${name}: this client has not begun this transaction`)
       return tx
     },
   }
-  for (const { of, methods } of orm.root) rejectInside(db, orm.name, of as Record<string, unknown>, methods)
+  for (const { of, methods } of root) rejectInside(db, name, of as Record<string, unknown>, methods)
   return db
 }
 
@@ -125,15 +129,14 @@ interface OpenTransaction<Tx> {
   end(): void
 }
 
-function openTransaction<Tx extends object>(orm: Orm<Tx>, ormTx: Tx): OpenTransaction<Tx> {
-  const run = orm.runIn(ormTx)
+function openTransaction<Tx extends object>(orm: TransactionSource<Tx>, ormTx: Tx): OpenTransaction<Tx> {
   let ended = false
   /** Whether a statement may have failed since the last one that is known to have succeeded. */
   let mayBeAborted = false
   const query = async (text: string, values: readonly SqlValue[] = []): ReturnType<RunStatement> => {
     if (ended) throw new Error('the transaction has ended: use tx only inside its own work function')
     try {
-      const reply = await faulting(orm.dialect, () => run(text, values))
+      const reply = await faulting(orm.dialect, () => orm.run(text, values, ormTx))
       mayBeAborted = false
       return reply
     } catch (error) {

@@ -1,7 +1,7 @@
 import { toProtocolValue } from '../postgres/protocol.ts'
 import type { SqlRow, SqlValue } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
-import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
 
 /** The part of a client of postgres.js, and of its transaction, that is used. */
 export interface PostgresJsQueries {
@@ -62,12 +62,11 @@ export function fromPostgresJs<Tx extends PostgresJsQueries, Sql extends Postgre
   options: OrmOptions = {},
 ): OrmClient<Tx> & { readonly sql: Sql } {
   assertNoTransform('fromPostgresJs', sql.options)
-  const db = createOrmClient<Tx>(
+  const db = fromTransaction<Tx>(
     {
       name: 'fromPostgresJs',
       dialect: 'postgres',
-      run: onPostgresJs(sql),
-      runIn: onPostgresJs,
+      run: (text, values, tx) => onPostgresJs(tx ?? sql)(text, values),
       transaction: work => sql.begin(work),
       root: [{ of: sql, methods: POSTGRES_JS_METHODS }],
     },

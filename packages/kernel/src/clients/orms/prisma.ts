@@ -1,5 +1,5 @@
 import type { SqlRow } from '../sql-client.ts'
-import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions } from './orm-client.ts'
 
 /** The part of a client of Prisma, and of its transaction, that is used. */
 interface PrismaQueries {
@@ -15,19 +15,15 @@ export function fromPrisma<Tx extends PrismaQueries>(
   prisma: PrismaQueries & { $transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> },
   options: OrmOptions = {},
 ): OrmClient<Tx> {
-  const on =
-    (queries: PrismaQueries): RunStatement =>
-    async (text, values) => ({
-      rows: (await queries.$queryRawUnsafe(text, ...(values as readonly never[]))) as readonly SqlRow[],
-    })
-  return createOrmClient<Tx>(
+  return fromTransaction<Tx>(
     {
       name: 'fromPrisma',
       dialect: 'postgres',
-      run: on(prisma),
-      runIn: on,
+      async run(text, values, tx) {
+        const rows = await (tx ?? prisma).$queryRawUnsafe(text, ...(values as readonly never[]))
+        return { rows: rows as readonly SqlRow[] }
+      },
       transaction: work => prisma.$transaction(work),
-      root: [],
     },
     options,
   )

@@ -1,4 +1,4 @@
-import { createOrmClient, type OrmClient, type OrmOptions } from './orm-client.ts'
+import { fromTransaction, type OrmClient, type OrmOptions } from './orm-client.ts'
 import { onPg, type PgClient } from './pg-connection.ts'
 
 /** The part of a query runner of TypeORM that is used. */
@@ -20,22 +20,19 @@ export function fromTypeOrm<Manager extends object>(
   },
   options: OrmOptions = {},
 ): OrmClient<Manager> {
-  return createOrmClient<Manager>(
+  return fromTransaction<Manager>(
     {
       name: 'fromTypeOrm',
       dialect: 'postgres',
-      async run(text, values) {
-        const runner = dataSource.createQueryRunner()
+      async run(text, values, manager) {
+        const open = (manager as { readonly queryRunner?: QueryRunner } | undefined)?.queryRunner
+        if (manager && !open) throw new TypeError('fromTypeOrm: the manager has no query runner')
+        const runner = open ?? dataSource.createQueryRunner()
         try {
           return await onPg((await runner.connect()) as PgClient)(text, values)
         } finally {
-          await runner.release()
+          if (!open) await runner.release()
         }
-      },
-      runIn: manager => async (text, values) => {
-        const { queryRunner } = manager as { readonly queryRunner?: QueryRunner }
-        if (!queryRunner) throw new TypeError('fromTypeOrm: the manager has no query runner')
-        return onPg((await queryRunner.connect()) as PgClient)(text, values)
       },
       transaction: work => dataSource.transaction(work),
       root: [{ of: dataSource, methods: ['createQueryRunner'] }],
