@@ -19,8 +19,17 @@ import { openSpenders, OPERATIONS, type Spender } from './shared-stores/operatio
 const KINDS: readonly SharedStores[] = ['postgres', 'postgres+redis']
 const PER_SECOND = extent(Number(process.env['BENCH_RATE'] ?? 40), 10)
 const SECONDS = extent(Number(process.env['BENCH_SECONDS'] ?? 6), 1)
-/** How many round trips to Postgres a pay-in may need: the lock of its key, its lock and count, and its rows with the commit. */
-const MOST_PAYIN_TRIPS = 3
+/**
+ * How many round trips to Postgres an operation may need. A pay-in: the record of its key, its lock and count, and its rows with the
+ * commit. The others also read what decides about them, and lock the balance.
+ */
+const MOST_TRIPS: Readonly<Record<string, number>> = {
+  mint: 3,
+  'pay-in': 3,
+  authorization: 9,
+  payment: 5,
+  withdrawal: 8,
+}
 /** Enough that no account meets a bound on open pay-ins or withdrawals. */
 const USERS = extent(30, 2)
 
@@ -148,9 +157,9 @@ console.log(
   ).join('\n'),
 )
 for (const { operation, stores, postgres } of counts)
-  if (operation === 'pay-in' && postgres.roundTrips > MOST_PAYIN_TRIPS)
+  if (postgres.roundTrips > (MOST_TRIPS[operation] as number))
     throw new Error(
-      `a pay-in on ${stores} needs ${postgres.roundTrips} round trips, at most ${MOST_PAYIN_TRIPS} are allowed`,
+      `${operation} on ${stores} needs ${postgres.roundTrips} round trips, at most ${MOST_TRIPS[operation]} are allowed`,
     )
 for (const kind of KINDS)
   for (const hosts of ONCE ? [2] : [1, 2, 4]) timed.push(...(await timeHosts(kind, hosts)))

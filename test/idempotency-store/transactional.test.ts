@@ -131,3 +131,26 @@ t.test('reports a run that was lost in two phases as outcome_unknown, and recove
   t.match(await run(), { ok: true, value: { replayed: false } })
   t.equal(await effects(), 1)
 })
+
+t.test('asks by a read whether prepare may run, and begins one run for one request', async t => {
+  const { db } = await setUp(t)
+  const calls: string[] = []
+  const storage = (tx: SqlQueries) => {
+    const records = sqliteIdempotency(tx)
+    const begin: typeof records.begin = (...given) => {
+      calls.push('begin')
+      return records.begin(...given)
+    }
+    return { ...records, begin }
+  }
+  const { run } = createTransactionalIdempotency({ db, storage })
+  const prepare = async (): Promise<void> => {
+    calls.push('prepare')
+  }
+  const handler = async () => {
+    calls.push('handler')
+    return response(201)
+  }
+  t.match(await run(write(), handler, prepare), { value: { replayed: false } })
+  t.same(calls, ['prepare', 'begin', 'handler'])
+})

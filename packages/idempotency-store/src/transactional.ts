@@ -62,9 +62,9 @@ export interface TransactionalIdempotency<Tx = SqlQueries> {
    * wait up to `waitMs` without holding a connection, and so do writes of an account that has `maxTransactionsPerAccount` transactions.
    *
    * `prepare` is for work that needs the network. It runs before the transaction, at most once, and only if no response is
-   * stored and no other run is in progress; this costs one more read of the record (on SQLite, a transaction). Its error is rethrown, and nothing is
-   * stored. Pass `effectId`, which is the same in every run of the request, to other services, so that their results can be
-   * found again. Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
+   * stored; this costs one more read of the record. Its error is rethrown, and nothing is stored. Two processes that get the request at the
+   * same time may both run it. Pass `effectId`, which is the same in every run of the request, to other services, so that their results can
+   * be found again. Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
    */
   run(
     request: IdempotentRequest,
@@ -174,6 +174,8 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     inTurn(request, giveUpAt, () => attemptNow(request, handler))
   const whyNotNow: WhyNotNow = (request, giveUpAt) =>
     inTurn(request, giveUpAt, async () => {
+      // A key without a record may run: one plain read, where an attempt would insert a record and roll it back.
+      if ((await records.find(request.storageKey)) === undefined) return undefined
       const probed = await attemptNow(request, PROBE)
       return probed.state === 'started' ? undefined : probed
     })

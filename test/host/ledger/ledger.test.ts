@@ -420,3 +420,46 @@ onBoth('balances equal a plain sum after any transfers and folds', async (t, { d
   await holds(t, property, { numRuns: 25 })
   t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
 })
+
+/** A database that records the texts of the statements of its transactions. */
+function withTexts(db: SqlClient, texts: string[]): SqlClient {
+  return {
+    ...db,
+    transaction: (work, options) =>
+      db.transaction(
+        tx =>
+          work({
+            ...tx,
+            query(text, values) {
+              texts.push(text)
+              return tx.query(text, values)
+            },
+            ...(tx.defer && {
+              defer(text, values, received) {
+                texts.push(text)
+                tx.defer?.(text, values, received)
+              },
+            }),
+          }),
+        options,
+      ),
+  }
+}
+
+onBoth('opens the account that a user pays to only when it is missing', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  for (const credit of [
+    user('bob'),
+    ledgerAccounts.held('ann', 'cards'),
+    ledgerAccounts.contract('ann', '1'),
+  ]) {
+    const texts: string[] = []
+    for (const opened of [1, 1]) {
+      t.equal(await move(withTexts(db, texts), ledger, transferOf(user('ann'), credit, 10)), 'done')
+      t.equal(texts.filter(text => text.startsWith('insert into gw_ledger_accounts')).length, opened)
+    }
+    t.equal(await ledger.balance(db, credit), 20)
+  }
+  t.match(await ledger.check(), { wrongAccounts: [] })
+})

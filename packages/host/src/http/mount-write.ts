@@ -55,20 +55,20 @@ function transactionalRoute(
   return api.transactional(
     rule,
     async (call, context) => {
-      // Checked again in the transaction. The denial is not stored, so that the same key works once the account meets the
-      // requirements.
+      // Checked in the transaction, also if it was before `prepare`. The denial is not stored, so that the same key works once the
+      // account meets the requirements.
       const passed = await checkRequirements(context.tx, call.session)
       if (!passed.ok) return context.abandon(passed)
       return toHandlerResponse(await operation.write(callOf(call, call.access), context as WriteContext))
     },
     {
       ...options,
-      ...(prepare || operation.requires
+      ...(prepare
         ? {
+            // Nothing is prepared for an account that may not write.
             async prepare(call: GuardedCall<Access>, { effectId }: { readonly effectId: string }) {
               const passed = await checkRequirements(db, call.session)
-              if (!passed.ok || !prepare) return passed
-              return prepare(callOf(call as never, call.access), effectId)
+              return passed.ok ? prepare(callOf(call as never, call.access), effectId) : passed
             },
           }
         : {}),

@@ -17,7 +17,6 @@ import {
   FOLD_OWN,
   FOLD_SYSTEM,
   FORGET,
-  COUNT_USES,
   INSERT_CREDIT,
   INSERT_LEGS,
   INSERT_SYSTEM_DEBIT,
@@ -28,6 +27,7 @@ import {
   NEXT_ACCOUNTS,
   OPEN_ACCOUNT,
   OWN_BALANCE,
+  READ_OTHER,
   READ_OWN,
   REFER,
   REFERRED,
@@ -183,19 +183,22 @@ function accountOf({ id, debit, credit, accountId }: Transfer): string {
 async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now: EpochMs): Promise<boolean> {
   const { id, debit, credit, amountCents, cause } = transfer
   const other = ownerOf(credit) ?? accountId
-  if (holdsUserMoney(credit)) await defer(tx, OPEN_ACCOUNT, [other, credit])
+  const open = (): Promise<void> => defer(tx, OPEN_ACCOUNT, [other, credit])
   const values = [accountId, id, debit, credit, amountCents, cause, now]
   let pending = 0
   if (holdsUserMoney(debit)) {
     if (tx.dialect === 'postgres') await defer(tx, LOCK, [accountId, debit])
     // The statements name one account each, so that each runs on one machine.
-    const uses = other === accountId ? () => [] : await rowsAhead(tx, COUNT_USES, [other, id])
-    const [own] = await rows(tx, READ_OWN, [accountId, debit, id])
+    const readOther = other === accountId ? () => [] : await rowsAhead(tx, READ_OTHER, [other, id, credit])
+    const [own] = await rows(tx, READ_OWN, [accountId, debit, id, credit])
     if (!own || toInteger(own['balance']) < amountCents) return false
-    if ([own, ...uses()].some(row => toInteger(row['uses']) > 0)) return false
+    const [credited = own] = readOther()
+    if ([own, credited].some(row => toInteger(row['uses']) > 0)) return false
+    if (holdsUserMoney(credit) && toInteger(credited['opened']) === 0) await open()
     pending = toInteger(own['pending'])
     await defer(tx, INSERT_LEGS, [...values, other])
   } else {
+    if (holdsUserMoney(credit)) await open()
     const kind = mayOverdraw(debit) ? 'outside' : 'house'
     if (kind === 'house') {
       await defer(tx, OPEN_ACCOUNT, ['', debit])

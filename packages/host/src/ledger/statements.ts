@@ -21,16 +21,22 @@ export const OPEN_ACCOUNT: string =
 export const LOCK: string =
   'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
 
-/** Counts the legs that an account has with the id of a transfer. The parameters are the account and the id. */
-export const COUNT_USES: string =
-  'select count(*) as uses from gw_ledger_legs where account_id = $1 and transfer_id = $2'
+/**
+ * Counts the legs that an account has with the id of a transfer, and says whether it has a ledger account (1 or 0). The parameters are the
+ * account, the id and the ledger account.
+ */
+export const READ_OTHER: string = `select l.uses, case when a.id is null then 0 else 1 end as opened
+  from (select count(*) as uses from gw_ledger_legs where account_id = $1 and transfer_id = $2) l
+    left join gw_ledger_accounts a on a.account_id = $1 and a.id = $3`
 
 /**
- * Reads what a ledger account of a user holds, how many of its amounts are pending, and how many legs its account has with the id of a transfer.
- * No row if the account does not exist. The parameters are the account, the ledger account and the id.
+ * Reads what a ledger account of a user holds, how many of its amounts are pending, how many legs its account has with the id of a transfer,
+ * and whether it has another ledger account (1 or 0). No row if the account does not exist. The parameters are the account, the ledger
+ * account, the id and the other ledger account.
  */
 export const READ_OWN: string = `select a.balance_cents + t.amount as balance, t.pending,
-    (select count(*) from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $3) as uses
+    (select count(*) from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $3) as uses,
+    (select count(*) from gw_ledger_accounts o where o.account_id = $1 and o.id = $4) as opened
   from gw_ledger_accounts a,
     (select coalesce(sum(amount_cents), 0) as amount, count(*) as pending from gw_ledger_tail
       where account_id = $1 and ledger_account = $2) t

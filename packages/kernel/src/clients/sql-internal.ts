@@ -5,6 +5,7 @@ export { newerTables } from './recorded-versions.ts'
 export { IncompatibleTables } from './table-checks.ts'
 export { lockName } from './named-lock.ts'
 export { affected, defer, rowLock, rowsAhead, toInteger, toText, upsert } from './sql-client.ts'
+export { together } from './together.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'
 export type { RetryReason } from './postgres/retries.ts'
 export type {

@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { defer, rowsAhead, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowsAhead, together, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { faultProxy } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
@@ -130,6 +130,53 @@ for (const mode of Object.keys(modes)) {
     t.same(await ids(db), [1, 2, 3])
   })
 
+  t.test(
+    `${mode}: reads together what does not depend on each other, each on what was sent before`,
+    async t => {
+      const { db } = await open(t, mode)
+      await db.transaction(async tx => {
+        await defer(tx, insert, [1])
+        const read = 'select id, $1 as name from notes order by id'
+        const found = await together(
+          tx,
+          on => rows(on, read, ['first']),
+          async () => 'no statement',
+          async on => {
+            await defer(on, insert, [2])
+            const before = await rows(on, read, ['second'])
+            await rows(on, insert, [3])
+            return [before, await rows(on, read, ['later'])]
+          },
+        )
+        const of = (name: string, ...ids: number[]) => ids.map(id => ({ id, name }))
+        const first = of('first', ...(tx.defer ? [1, 2] : [1]))
+        t.same(found, [first, 'no statement', [of('second', 1, 2), of('later', 1, 2, 3)]])
+        t.same(await together(tx), [])
+      })
+      t.same(await ids(db), [1, 2, 3])
+    },
+  )
+
+  t.test(`${mode}: fails all reads that are sent together when one fails, and commits nothing`, async t => {
+    const { db } = await open(t, mode)
+    const read = 'select id from notes where id = $1'
+    const failing = { text: 'select 1 / id from notes where id = $1', values: [0] }
+    const unsendable = { text: read, values: [{} as unknown as SqlValue] }
+    for (const wrong of [failing, unsendable])
+      for (const place of [0, 1, 2]) {
+        const reads = [0, 1, 2].map(n => (on: SqlQueries) => {
+          const { text, values } = n === place ? wrong : { text: read, values: [1] }
+          return rows(on, text, values)
+        })
+        const attempt = db.transaction(async tx => {
+          await rows(tx, insert, [0])
+          await together(tx, ...reads)
+        })
+        await t.rejects(attempt, unavailable)
+        t.same(await ids(db), [])
+      }
+  })
+
   t.test(`${mode}: drops deferred statements of work that rejects`, async t => {
     const { db } = await open(t, mode)
     const attempt = db.transaction(async tx => {
@@ -170,6 +217,27 @@ t.test('sends deferred statements together with the next statement or COMMIT, in
   await transaction(10)
   t.equal(writes(), 2)
   t.same(await ids(db), [0, 1, 2, 3, 4, 10, 11, 12, 13, 14])
+})
+
+t.test('sends the first statements of reads that run together in one round trip', async t => {
+  const { db, pool } = await open(t, 'pipelined and prepared')
+  const read = (id: number) =>
+    db.transaction(
+      async tx => {
+        const one = (column: string) => (on: SqlQueries) => rows(on, `select $1 as ${column}`, [id])
+        t.same(await together(tx, one('a'), one('b'), one('c')), [
+          [{ a: `${id}` }],
+          [{ b: `${id}` }],
+          [{ c: `${id}` }],
+        ])
+        await tx.commit?.(insert, [id])
+      },
+      { lazyBegin: true },
+    )
+  await read(1)
+  const writes = await countWrites(pool)
+  await read(2)
+  t.equal(writes(), 2)
 })
 
 t.test(

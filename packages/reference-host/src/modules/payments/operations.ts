@@ -1,9 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
+import { together } from '@gatewright/kernel/internal/sql'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
   type Operation,
+  type Success,
   events,
   ledgerWrite,
   listOperation,
@@ -119,12 +121,17 @@ function createPayment(services: PaymentServices): Operation {
       const { tx, effectId, permits, spendsNothing } = context
       const { accountId } = caller.session
       const id = `pay_${effectId}`
-      if (await findSent(tx, accountId, id)) {
+      const [made, receiver, payer] = await together(
+        tx,
+        on => findSent(on, accountId, id),
+        on => findReceiver(on, accountId, to.walletAddress),
+        on => users.ofAccount(on, accountId),
+      )
+      if (made) {
         spendsNothing()
         const permitted = await permits({ amountCents, currency: 'USD' })
-        return permitted.ok ? response() : permitted
+        return permitted.ok ? response(made) : permitted
       }
-      const receiver = await findReceiver(tx, accountId, to.walletAddress)
       if (!receiver.ok) return receiver
       const now = clock.now()
       const credit = ledgerAccounts.user(receiver.value)
@@ -146,7 +153,7 @@ function createPayment(services: PaymentServices): Operation {
         source: side('received'),
         direction: 'credit',
         description: 'Payment received',
-        counterparty: (await users.ofAccount(tx, accountId)).walletAddress,
+        counterparty: payer.walletAddress,
       }
       const entries = [sent, received]
       const paid = await payAtOnce(services, context, payment, entries, now)
@@ -154,15 +161,13 @@ function createPayment(services: PaymentServices): Operation {
       const subject = { kind: 'payment', id }
       const event = { accountId: receiver.value, subject, to: 'completed', cause: 'received', amountCents }
       await events.record(tx, event, now)
-      return response()
-
-      async function response() {
-        const made = (await findSent(tx, accountId, id)) as Transaction
-        return allow({ data: { payment: paymentData(made) }, summary: 'The payment is made.' })
-      }
+      return response({ ...sent, createdAt: now })
     },
   })
 }
+
+const response = (sent: SentPayment): Verdict<Success> =>
+  allow({ data: { payment: paymentData(sent) }, summary: 'The payment is made.' })
 
 /** Finds the account of a receiver. Denials: `invalid_request`, `not_found`. */
 async function findReceiver(
@@ -187,7 +192,11 @@ const noReceiver = deny(
   { field: 'to' },
 )
 
-function paymentData(side: Transaction): Record<string, unknown> {
+/** What a payment shows to one of its sides. */
+type SentPayment = Pick<Transaction, 'createdAt'> &
+  Pick<TransactionEntry, 'source' | 'direction' | 'counterparty' | 'amountCents' | 'memo'>
+
+function paymentData(side: SentPayment): Record<string, unknown> {
   const { source, direction, counterparty: walletAddress, amountCents, memo, createdAt } = side
   return {
     id: source.id,
