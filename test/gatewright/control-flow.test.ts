@@ -34,6 +34,7 @@ const THROWN: Readonly<
     location: '/paid',
   },
   'notFound of Next': { make: () => withDigest('NEXT_HTTP_ERROR_FALLBACK;404'), status: 404 },
+  'notFound of Next 14': { make: () => withDigest('NEXT_NOT_FOUND'), status: 404 },
   'forbidden of Next': { make: () => withDigest('NEXT_HTTP_ERROR_FALLBACK;403'), status: 403 },
   'a Response': { make: () => new Response('seen', { status: 202 }), status: 202, body: 'seen' },
   'a redirect as a Response': {

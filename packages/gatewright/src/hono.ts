@@ -1,5 +1,5 @@
 import { fetchGate, type FetchGate } from '@gatewright/http/fetch'
-import type { HonoContext } from '@gatewright/http/internal'
+import { guarding, type HonoContext } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'
@@ -36,7 +36,7 @@ export function gatewright<const S extends string = string, Env = unknown>(
   const methods = middlewareMethods<HonoHandler<Env>, HonoMiddleware<Env>, HonoContext<Env>>(declare, {
     handle(route, handler) {
       const serve = http.handle(route, handler) as (...given: unknown[]) => Promise<Response>
-      return ({ req, env }) => serve(req.raw, env, req.param())
+      return guarding(route.operation, ({ req, env }) => serve(req.raw, env, req.param()))
     },
     guard: route => http.guard(route),
     call: (route, { req }) => http.call(route, req.raw),

@@ -1,5 +1,5 @@
 import type { Handler, OpenCall } from '@gatewright/http'
-import type { Route } from '@gatewright/http/internal'
+import { assertUnguarded, type Route } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Declarations, Operation } from './compose.ts'
 import type { Existing, Gatewright, Protects, Wraps } from './gatewright.ts'
@@ -23,6 +23,7 @@ export function mountMethods<Mounted>(declare: Declarations, binding: Binding<Mo
   const mount = <T>({ route, requestOf }: Operation<T>, respond: Respond<T>): Mounted => {
     if (typeof respond !== 'function')
       throw new TypeError(`${route.operation}: the handler must be a function, got ${typeof respond}`)
+    assertUnguarded(route.operation, respond)
     return binding.handle(route, call => respond(requestOf(call)))
   }
   return {
@@ -65,6 +66,7 @@ export function wrapMethods<Mounted>(
   const wrap = <T>({ route, requestOf }: Operation<T>, existing: Existing<T>): Mounted => {
     if (typeof existing !== 'function')
       throw new TypeError(`${route.operation}: the handler must be a function, got ${typeof existing}`)
+    assertUnguarded(route.operation, existing)
     return binding.wrap(route, (request, call) => existing(request, requestOf(call)))
   }
   return {

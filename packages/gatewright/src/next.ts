@@ -1,5 +1,5 @@
 import { fetchGate, type FetchGate } from '@gatewright/http/fetch'
-import type { FetchHandler } from '@gatewright/http/internal'
+import { guarding, type FetchHandler } from '@gatewright/http/internal'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'
 import type { Gatewright, ReadsSession, Wraps } from './gatewright.ts'
@@ -43,8 +43,8 @@ export function gatewright<const S extends string = string>(options: FetchOption
   const { parts, declare } = compose(checked, { acceptsRepeats: true })
   const http = fetchGate(parts.gate, fetchGateOptions(checked))
   const binding: Binding<NextHandler> & WrappingBinding<NextHandler> = {
-    handle: (route, handler) => toNext(http.handle(route, handler)),
-    wrap: (route, existing) => toNext(http.wrap(route, existing)),
+    handle: (route, handler) => guarding(route.operation, toNext(http.handle(route, handler))),
+    wrap: (route, existing) => guarding(route.operation, toNext(http.wrap(route, existing))),
   }
   return {
     ...parts,

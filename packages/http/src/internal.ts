@@ -36,6 +36,7 @@ export type {
   TransactionContext,
   WriteOptions,
 } from './route/handler-types.ts'
+export { assertUnguarded, guarding } from './route/guarding.ts'
 export type { CompleteRoute, Route } from './route/steps.ts'
 export type { ConnectListener, ConnectMiddleware, ConnectRequest } from './bindings/connect-types.ts'
 export type { FastifyApp, FastifyReply, FastifyRequest, FastifyRoute } from './bindings/fastify-types.ts'

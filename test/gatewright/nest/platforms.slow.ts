@@ -7,7 +7,9 @@ import { installTools } from '../../harness/tools.ts'
 installTools()
 t.setTimeout(600_000)
 
-const files = ['nest', 'nest/methods', 'nest/runs'].map(name => `build/test/gatewright/${name}.test.js`)
+const files = ['nest', 'nest/methods', 'nest/redirects', 'nest/runs'].map(
+  name => `build/test/gatewright/${name}.test.js`,
+)
 const NEWEST = ['--import', './build/test/gatewright/nest/newest-nest.js']
 
 t.test('the hooks give our files the Nest of test/tools', async t => {

@@ -1,9 +1,10 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { plainNode } from '../../harness/node.ts'
 import { bundle } from '../runtimes/bundle.ts'
 import { BINARIES, capnp } from '../runtimes/start.ts'
+import { NEXT_PACKAGES, startNext, written } from './next.ts'
 import { codeOf, onNode, placed, type Place } from './pages.ts'
 
 /** A server or runtime, what its page says, and how the page's code is started in a project that has the packages. */
@@ -21,10 +22,6 @@ export interface Stack {
 
 const page = (name: string): string => `docs/quick-start/${name}.md`
 const piped = { stdio: ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'] }
-const written = (project: string, file: string, text: string): void => {
-  mkdirSync(dirname(join(project, file)), { recursive: true })
-  writeFileSync(join(project, file), text)
-}
 
 /** A page whose code is a whole server for Node. */
 const node = (name: string, rest: (place: Place) => string = () => ''): Stack => ({
@@ -102,32 +99,10 @@ function next(runtime = ''): Stack {
     page: page('nextjs'),
     read: '/api/payments',
     write: '/api/payments',
-    has: [
-      'next@16.4.6',
-      'react@19.3.1',
-      'react-dom@19.3.1',
-      'typescript',
-      '@types/react@19.3.0',
-      '@types/node',
-    ],
-    start: (project, _script, place) =>
-      startNext(project, runtime + placed(codeOf(page('nextjs')), place), place),
+    has: NEXT_PACKAGES,
+    start(project, _script, place) {
+      const code = runtime + placed(codeOf(page('nextjs')), place)
+      return startNext(project, { 'app/api/payments/route.ts': code }, place.port)
+    },
   }
-}
-
-/** The build looks at types too, as it does for the team. */
-function startNext(project: string, code: string, place: Place): ChildProcess {
-  // As `create-next-app` makes it; Next adds the rest.
-  written(project, 'tsconfig.json', '{ "compilerOptions": { "strict": true } }')
-  written(project, 'app/api/payments/route.ts', code)
-  const env = { PATH: process.env['PATH'], NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' } as const
-  const next = join('node_modules', 'next', 'dist', 'bin', 'next')
-  const built = spawnSync(process.execPath, [next, 'build'], { cwd: project, env, encoding: 'utf8' })
-  if (built.status !== 0)
-    throw new Error(`next build ended with ${built.status}: ${built.stdout}${built.stderr}`)
-  return plainNode([next, 'start', '-p', String(place.port), '-H', '127.0.0.1'], {
-    cwd: project,
-    env,
-    ...piped,
-  })
 }

@@ -10,42 +10,27 @@ import { serving } from '../../harness/serving.ts'
 import { turnOf } from '../../harness/turns.ts'
 import { installInto, pinned } from '../empty-project.ts'
 import { importsOf, packageOf } from '../imports.ts'
-import { packTo } from '../pack.ts'
-import { manifest, packageNames } from '../tree.ts'
 import { codeOf, type Place } from './pages.ts'
 import { provider } from './provider.ts'
 import { STACKS, type Stack } from './stacks.ts'
+import { isOwn, tarballsIn } from './tarballs.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'gatewright-quick-starts-'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-const folders = Object.fromEntries(packageNames().map(folder => [manifest(folder).name, folder]))
-const tarballs = Object.fromEntries(
-  Object.entries(folders).map(([name, folder]) => [name, packTo(directory, folder)]),
-)
-
-/** Packages of this repository with all that they depend on: npm does not have them yet. */
-function family(names: readonly string[], found: Set<string> = new Set()): Set<string> {
-  for (const name of names) {
-    const folder = folders[name]
-    if (folder === undefined || found.has(name)) continue
-    found.add(name)
-    family(Object.keys(manifest(folder).dependencies ?? {}), found)
-  }
-  return found
-}
+const tarballsOf = tarballsIn(directory)
 
 /** The packages that the page installs. The README has no install line: those that its code imports. */
 function packagesNamedOn(page: string): string[] {
   const [, line] = readFileSync(page, 'utf8').match(/^npm install ((?:@?gatewright).*)$/m) ?? []
   const names = line?.split(' ') ?? imported(page)
-  return [...family(names)].map(name => tarballs[name] as string)
+  return tarballsOf(names)
 }
 const imported = (page: string): string[] => [
   ...new Set(importsOf(codeOf(page)).flatMap(({ specifier }) => packageOf(specifier) ?? [])),
 ]
 /** The other packages that the code needs, in the versions that this repository tests with unless the stack names one. */
 function otherPackages({ page, has = [] }: Stack): string[] {
-  const names = [...has, ...imported(page).filter(name => !(name in folders))]
+  const names = [...has, ...imported(page).filter(name => !isOwn(name))]
   return names.map(name => pinned(name) ?? name)
 }
 

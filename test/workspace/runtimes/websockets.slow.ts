@@ -59,7 +59,7 @@ app.all('*', c => c.text('none', 404))
 const serve = (request, server) => (new URL(request.url).pathname === '/fetch' ? feed(request) : app.fetch(request, server))
 ${RUNTIMES[runtime].serve(port)}`
 
-/** Opens a WebSocket, sends \`hello\` and returns the status line and what came back. */
+/** Opens a WebSocket, sends `hello` and returns the status line and what came back. */
 async function hello(url: string, path: string, authorization: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -65,7 +65,7 @@ interface ParsingAdapter {
 
 /**
  * Makes an application fail at its start whose body parsers are those of Nest and keep no bytes: the body of a repeat could not be compared.
- * One with parsers of its own (\`bodyParser: false\`, or \`app.use(express.json({ verify: keepRawBody }))\`) starts.
+ * One with parsers of its own (`bodyParser: false`, or `app.use(express.json({ verify: keepRawBody }))`) starts.
  */
 export function requireRawBody(given: object | undefined): void {
   const adapter: ParsingAdapter | undefined = given

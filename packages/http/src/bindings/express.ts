@@ -7,6 +7,7 @@ import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, connectionOf, onSent, sendWire, type NodeResponse } from './node-response.ts'
+import { guarding } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route, StepResult } from '../route/steps.ts'
@@ -106,21 +107,21 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): ConnectListener {
       const run = runOf(route, handler)
-      return (request, response) => {
+      return guarding(route.operation, (request, response) => {
         const received = incoming(request, response, () => read.bytes(request))
         perform(gate, route, received, run)
           .then(output => sendWire(response, output))
           .catch((error: unknown) => abandon(gate, route.operation, response, error))
-      }
+      })
     },
 
     guard(route) {
       checkedGuardingRoute(route)
-      return (request, response, next) => {
+      return guarding(route.operation, (request, response, next) => {
         pass(accept(route, request, response), response, next).catch((error: unknown) =>
           abandon(gate, route.operation, response, error),
         )
-      }
+      })
     },
 
     async accept(route, request, response) {

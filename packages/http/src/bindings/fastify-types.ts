@@ -32,6 +32,7 @@ export interface RouteHooks {
   addHook(
     name: 'onRoute',
     hook: (options: {
+      onRequest?: object | readonly object[]
       preHandler?: object | readonly object[]
       config?: object
       handler: (this: unknown, request: FastifyRequest, reply: FastifyReply) => unknown

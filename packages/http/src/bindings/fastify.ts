@@ -19,6 +19,7 @@ import { parsedBytes } from './node-body.ts'
 import { connectionOf, fieldsByName, onSent } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
+import { guarding, mountedTwice, operationGuardedBy } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
@@ -63,7 +64,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
     route: Route<C>,
     captured: boolean,
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler'> => ({
-    async onRequest(request, reply) {
+    onRequest: guarding(route.operation, async (request, reply) => {
       const { raw } = request
       const params = paramsOf(request)
       const incoming = { request: raw, facts: facts(raw), params, pattern: request.routeOptions?.url }
@@ -71,8 +72,8 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       if (!result.ok) return sendReply(reply, result.response)
       progress.set(raw, { route, authorized: result.value, connection: connectionOf(reply.raw) })
       return undefined
-    },
-    async preHandler(request, reply) {
+    }),
+    preHandler: guarding(route.operation, async (request, reply) => {
       const { route: mounted, authorized, connection } = progress.get(request.raw) as Progress
       const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
       const result = await route.startCall(authorized, {
@@ -95,7 +96,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       }
       addReplyFields(reply, started.fields)
       return undefined
-    },
+    }),
   })
   const startedCallOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): StartedCall<C> => {
     const known = progress.get(raw)
@@ -182,13 +183,18 @@ function hooksAfter<C extends OpenCall>(
 /** Marks the configuration of a route whose handler is watched. */
 const WATCHED = Symbol('the handler is watched')
 
-/** Watches the handlers that an application declares from now on behind one of the hooks `guards`. */
+/**
+ * Watches the handlers that an application declares from now on behind one of the hooks `guards`. A route with two guards is a `TypeError` when it
+ * is declared.
+ */
 function watchRoutes(
   app: FastifyApp,
   guards: WeakSet<object>,
   watchOf: (raw: object) => FastifyWatch | undefined,
 ): void {
   ;(app as unknown as RouteHooks).addHook('onRoute', options => {
+    assertOneGuard([options.onRequest].flat())
+    assertOneGuard([options.preHandler].flat())
     if (![options.preHandler].flat().some(hook => hook !== undefined && guards.has(hook))) return
     const given = options.handler
     options.config = { ...options.config, [WATCHED]: true }
@@ -198,6 +204,16 @@ function watchRoutes(
       return watch ? watch.call(run, reply) : run()
     }
   })
+}
+
+/** Throws a `TypeError` for hooks of a route of which two guard an operation. */
+function assertOneGuard(hooks: readonly (object | undefined)[]): void {
+  const [operation, other] = hooks.flatMap(hook => (hook && operationGuardedBy(hook)) ?? [])
+  if (operation === undefined || other === undefined) return
+  if (operation === other) throw mountedTwice(operation)
+  throw new TypeError(
+    `${operation}: its route has the guard of ${other}, too, where one guard would take over what the other has started: mount one of them`,
+  )
 }
 
 /** Makes the plugin. Fastify encapsulates what a plugin adds unless it has the symbol `skip-override`. */

@@ -8,6 +8,7 @@ import { toResponse, withResponseFields } from './fetch-response.ts'
 import { HonoWatch } from './hono-watch.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
+import { guarding } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { checkedGuardingRoute, perform, runOf } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
@@ -57,20 +58,20 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       },
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FetchHandler<Env> {
       const run = runOf(route, handler)
-      return async (request, ...beside) => {
+      return guarding(route.operation, async (request, ...beside) => {
         const [env, params] = beside as unknown as [Env, unknown]
         return toResponse(await keep(perform(gate, route, incoming(request, env, params), run)))
-      }
+      })
     },
     wrap(route, existing) {
       checkedGuardingRoute(route, existing)
-      return (request, ...beside) => {
+      return guarding(route.operation, (request, ...beside) => {
         const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
         return keep(
           guardExisting(gate, calls, route, received, { call: (call, current) => existing(current, call) }),
         )
-      }
+      })
     },
     guard(route) {
       checkedGuardingRoute(route)
@@ -100,7 +101,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         context.res = response
         return undefined
       }
-      return guard
+      return guarding(route.operation, guard)
     },
     session(request, ...beside) {
       const [env] = beside as [Env]

@@ -11,18 +11,23 @@ interface ScopeStorage {
   disable(): void
 }
 
-/** Where a runtime has `AsyncLocalStorage`. `process` has it on Node, Deno, Bun and workerd; some edge runtimes have it as a global. */
+/** Where a runtime has `AsyncLocalStorage`: some edge runtimes as a global, Node, Deno, Bun and workerd in `process`. */
 interface Runtime {
+  readonly AsyncLocalStorage?: new () => ScopeStorage
   readonly process?: {
     getBuiltinModule?(name: string): { readonly AsyncLocalStorage?: new () => ScopeStorage } | undefined
   }
-  readonly AsyncLocalStorage?: new () => ScopeStorage
 }
 
+/** Undefined: the runtime has none. It is tried, because the Edge runtime of Next has a `getBuiltinModule` that throws. */
 function openStorage(): ScopeStorage | undefined {
   const { process, AsyncLocalStorage } = globalThis as Runtime
-  const Storage = process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage ?? AsyncLocalStorage
-  return Storage && new Storage()
+  try {
+    const Storage = AsyncLocalStorage ?? process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage
+    return Storage && new Storage()
+  } catch {
+    return undefined
+  }
 }
 
 const storage = openStorage()

@@ -8,6 +8,7 @@ import type { KoaContext, KoaGate, KoaMiddleware, KoaOperation } from './koa-typ
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, connectionOf, onSent, writeWire } from './node-response.ts'
+import { guarding } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import {
   startCall,
@@ -109,7 +110,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
       const run = runOf(route, handler)
-      return async ctx =>
+      return guarding(route.operation, async ctx =>
         sendText(
           ctx,
           await perform(
@@ -118,7 +119,8 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
             incoming(ctx, () => read.bytes(ctx)),
             run,
           ),
-        )
+        ),
+      )
     },
 
     operation,
@@ -139,7 +141,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         onSent(ctx.req, ctx.res, received.connection, sent)
         await next()
       }
-      return guard
+      return guarding(route.operation, guard)
     },
 
     session: ctx => gate.session(ctx.req, facts(ctx)),

@@ -4,8 +4,8 @@ import type { Outcome } from './outcome.ts'
 import { statusPhrase } from './status-phrase.ts'
 
 /**
- * Returns the response that a handler has thrown, as frameworks let it do to end early: a `Response`, and what \`redirect()\`, \`notFound()\`,
- * \`forbidden()\` and \`unauthorized()\` of Next throw, which their \`digest\` says. Undefined for any other error.
+ * Returns the response that a handler has thrown, as frameworks let it do to end early: a `Response`, and what `redirect()`, `notFound()`,
+ * `forbidden()` and `unauthorized()` of Next throw, which their `digest` says. Undefined for any other error.
  */
 export function thrownResponse(error: unknown): Response | undefined {
   if (error instanceof Response) return error
@@ -18,7 +18,10 @@ export function thrownResponse(error: unknown): Response | undefined {
   }
 }
 
-/** Reads \`NEXT_REDIRECT;replace;/path;307;\` and \`NEXT_HTTP_ERROR_FALLBACK;404\`. The location may have semicolons, too. */
+/**
+ * Reads `NEXT_REDIRECT;replace;/path;307;` and `NEXT_HTTP_ERROR_FALLBACK;404`, or `NEXT_NOT_FOUND` of Next 14. The location may have
+ * semicolons, too.
+ */
 function responseOfDigest(digest: string): Response | undefined {
   const [kind, ...rest] = digest.split(';')
   if (kind === 'NEXT_REDIRECT') {
@@ -28,6 +31,7 @@ function responseOfDigest(digest: string): Response | undefined {
       ? new Response(null, { status, headers: { location } })
       : undefined
   }
+  if (digest === 'NEXT_NOT_FOUND') return new Response(null, { status: 404 })
   if (kind !== 'NEXT_HTTP_ERROR_FALLBACK') return undefined
   const status = Number(rest[0])
   return [401, 403, 404].includes(status) ? new Response(null, { status }) : undefined
@@ -50,7 +54,7 @@ export async function thrownOutcome(error: unknown): Promise<Outcome> {
 }
 
 /**
- * Whether an error only says how a response continues, as an \`HttpException\` of Nest or an \`HTTPException\` of Hono with a status of a
+ * Whether an error only says how a response continues, as an `HttpException` of Nest or an `HTTPException` of Hono with a status of a
  * redirect: the framework responds with it as with a returned response.
  */
 export function isRedirect(error: unknown): boolean {
@@ -60,7 +64,7 @@ export function isRedirect(error: unknown): boolean {
 
 /**
  * Returns the outcome to send for a handler that failed without any effect: with an error whose status is 400 to 499, a denial of that status,
- * else the failure. The message of the error is sent only if the error says that it may be (\`expose\`, as of \`http-errors\`).
+ * else the failure. The message of the error is sent only if the error says that it may be (`expose`, as of `http-errors`).
  */
 export function outcomeOfFailure(outcome: Outcome): Outcome {
   if (outcome.kind !== 'failure') return outcome
@@ -78,8 +82,8 @@ export function outcomeOfFailure(outcome: Outcome): Outcome {
 }
 
 /**
- * Returns the outcome to send for the handler of a read that failed: that of \`outcomeOfFailure\` for an error which a framework has made for its
- * response (\`http-errors\` and \`ctx.throw\` of Koa say \`expose\`, those of Hono and Nest have \`getResponse\`). An error of an HTTP client has a
+ * Returns the outcome to send for the handler of a read that failed: that of `outcomeOfFailure` for an error which a framework has made for its
+ * response (`http-errors` and `ctx.throw` of Koa say `expose`, those of Hono and Nest have `getResponse`). An error of an HTTP client has a
  * status, too, but that of another server's response.
  */
 export function outcomeOfRead(outcome: Outcome): Outcome {

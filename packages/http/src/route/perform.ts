@@ -7,6 +7,7 @@ import type { RequestFacts } from '../request/facts.ts'
 import type { HttpResponse } from '../response/http-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import { thrownOutcome } from '../response/thrown-response.ts'
+import { assertUnguarded } from './guarding.ts'
 import type { Handler, HandlerResponse, OpenCall } from './handler-types.ts'
 import type { RequestContext } from './request-context.ts'
 import type { StartedCall, AuthorizedRequest, CompleteRoute, Connection, Route, StepResult } from './steps.ts'
@@ -201,7 +202,7 @@ function assertRoute(
 
 /**
  * Returns the function that a mounted route runs: its own handler, or the given one. Throws a `TypeError` for both or
- * neither.
+ * neither, and for a handler that is guarded already.
  */
 export function runOf<C extends OpenCall>(
   route: Route<C>,
@@ -215,6 +216,7 @@ export function runOf<C extends OpenCall>(
   if (run) return run
   if (typeof handler !== 'function')
     throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
+  assertUnguarded(operation, handler)
   return async call => {
     try {
       return outcomeOf(operation, await handler(call))
@@ -225,11 +227,12 @@ export function runOf<C extends OpenCall>(
 }
 
 /**
- * Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler, and for one whose
- * body has old field names and is not read, so that its handler would see them.
+ * Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler, for one whose
+ * body has old field names and is not read, so that its handler would see them, and for a handler that is guarded already.
  */
 export function checkedGuardingRoute<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
   assertRoute(route, ...existing)
+  for (const each of existing) assertUnguarded(route.operation, each)
   if ('run' in route)
     throw new TypeError(`${route.operation} has its own handler: mount it with handle(route)`)
   if (route.renamesFields && !route.readsBody)

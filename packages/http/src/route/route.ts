@@ -9,6 +9,7 @@ import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts
 import { outcomeOfRead } from '../response/thrown-response.ts'
 import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
+import { mountedTwice } from './guarding.ts'
 import type { GuardedCall, OpenCall, RouteOptions } from './handler-types.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
 import type { StartedCall, AuthorizedRequest, RequestSource, Route, StepResult } from './steps.ts'
@@ -38,13 +39,11 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
     async authorize(context, params) {
       const { facts, decision } = context
       const startedAt = performance.now()
-      const isMountedTwice = decision.operation === operation
+      // A server may handle the same request object again, as a retry does.
+      const isMountedTwice = decision.operation === operation && !decision.emitted
       decision.operation = operation
       try {
-        if (isMountedTwice)
-          throw new TypeError(
-            `${operation}: its guard is mounted twice on one route, where it would count the request twice and a write would wait for itself: mount it once`,
-          )
+        if (isMountedTwice) throw mountedTwice(operation)
         const authenticated = await authenticate(facts)
         const checkedAtMs = performance.now()
         decision.guardMs = checkedAtMs - startedAt
