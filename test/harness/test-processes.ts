@@ -2,7 +2,7 @@ import type { HostStores } from './host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
 /** Files that look at their whole process, such as its warnings or its memory, and most long suites. */
-const ALONE = /\/(?:leaks|memory)\.test\.ts$|\.slow\.ts$/
+const ALONE = /\/memory\.test\.ts$|\.slow\.ts$/
 /** Long suites that share a process all the same: loading a host by the hooks of `several.ts` takes five seconds of CPU. */
 const SHARING = /^test\/reference-host\/(?:bounds|cli|modules|money-model|openapi|pages)\/(?!.*kills)/
 
@@ -10,11 +10,11 @@ const SHARING = /^test\/reference-host\/(?:bounds|cli|modules|money-model|openap
 const COLLECTING = /^test\/scope-guard\/(?:policies\/chain-cache|token\/cache)\.test\.ts$/
 
 /** The long suites that take most: what starts last is waited for on one core. */
-const LONGEST = /\/(?:kills|types|image|tarballs|daily|money-model|plans|upgrade|kill|benches)\.slow\.ts$/
+const LONGEST =
+  /\/(?:kills|types|image|tarballs|daily|money-model|plans|upgrade|kill|benches|random-cases)\.slow\.ts$/
 
 /** The short suites that take or wait longest, for the same reason. */
-const FIRST =
-  /\/(?:workspace\/fences|host\/storage\/redis(?:-down)?|authorizations\/late-authorizations|cli\/account|reference-host\/live)\.test\.ts$/
+const FIRST = /\/(?:host\/storage\/redis|cli\/account|reference-host\/live)\.test\.ts$/
 
 /** Files that one process runs: a heap that keeps growing costs more than to load everything again. */
 const FILES_A_PROCESS = 200
@@ -23,12 +23,11 @@ const LONG_A_PROCESS = 15
 
 /** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Others name theirs. */
 export const ON_EVERY_STORE =
-  /^test\/(?:reference-host\/modules\/(?:(?!.*\/(?:locks|late-authorizations)\.).*\.test|texts\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
+  /^test\/(?:reference-host\/modules\/(?:(?!.*\/locks\.).*\.test|texts\.slow|cards\/authorizations\/event-orders\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
 /** Those of them that depend on where keys, sessions and limits are stored. */
 export const KEYS_AND_LIMITS = /^test\/(?:reference-host\/modules\/(?:auth|keys|identity)|host\/http)\//
-/** Those of them with races for the money of an account, which end in other ways on Postgres. They run there with the short suites, and on SQLite with the slow ones. */
-const MONEY_RACES =
-  /\/(?:bills|authorizations|increments|cards-a-day|contracts|deposits|payments|payer-caps|settlement|withdrawals)\.test\.ts$/
+/** Those of them with races for the money of an account by each way in which it moves, which end in other ways on Postgres. They run there with the short suites, and on SQLite with the slow ones. */
+const MONEY_RACES = /\/(?:authorizations|deposits|payments|withdrawals)\.test\.ts$/
 
 /** The files of `npm test` that run on its own stores, or of `npm run test:slow`. */
 export function ownSuites(tests: readonly string[], { slow }: { readonly slow: boolean }): string[] {

@@ -3,6 +3,7 @@ import { scopeCatalogue } from '@gatewright/kernel'
 import { missingScopes } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../harness/random-cases.ts'
 import { holds } from '../harness/holds.ts'
 
 const scope = fc.stringMatching(/^[\x21\x23-\x5b\x5d-\x7e]{1,12}$/)
@@ -20,7 +21,7 @@ t.test('contains exactly the given names, in their order', async t => {
       for (const name of given) assert.ok(catalogue.has(name))
       assert.equal(catalogue.has(other), given.includes(other))
     }),
-    { numRuns: 50 },
+    { numRuns: randomCases(50) },
   )
 })
 
@@ -35,7 +36,7 @@ t.test('rejects a list with a repeated name', async t => {
     fc.property(scopes, given => {
       assert.throws(() => scopeCatalogue([...given, given[0] as string]), TypeError)
     }),
-    { numRuns: 20 },
+    { numRuns: randomCases(20) },
   )
 })
 

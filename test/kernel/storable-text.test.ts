@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { isStorableText, storableText } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../harness/random-cases.ts'
 import { holds } from '../harness/holds.ts'
 
 t.test('accepts what every store keeps unchanged, and rejects NUL and every lone surrogate', async t => {
@@ -41,7 +42,7 @@ t.test('accepts only texts that UTF-8 keeps unchanged', async t => {
       const same = Buffer.from(text, 'utf8').toString('utf8') === text
       assert.equal(isStorableText(text), same && !text.includes('\0'))
     }),
-    { numRuns: 1000 },
+    { numRuns: randomCases(1000) },
   )
 })
 
@@ -59,6 +60,6 @@ t.test('replaces what not every store keeps, cuts the rest, and never splits a s
       assert.ok(isStorableText(kept) && kept.length <= most)
       if (isStorableText(text) && text.length <= most) assert.equal(kept, text)
     }),
-    { numRuns: 1000 },
+    { numRuns: randomCases(1000) },
   )
 })

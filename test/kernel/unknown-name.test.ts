@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { isStorableText, nearestName, shownName, unknownName } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../harness/random-cases.ts'
 import { holds } from '../harness/holds.ts'
 
 const KNOWN = ['scopes', 'policy', 'ttlSeconds']
@@ -84,7 +85,7 @@ t.test('suggests the name with the fewest edits, whatever is ruled out without c
       }
       assert.equal(nearestName(from, known), best)
     }),
-    { numRuns: 5000 },
+    { numRuns: randomCases(5000) },
   )
 })
 

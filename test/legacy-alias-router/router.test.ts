@@ -6,6 +6,7 @@ import { Router } from '@koa/router'
 import fc from 'fast-check'
 import Koa from 'koa'
 import t from 'tap'
+import { randomCases } from '../harness/random-cases.ts'
 import { holds } from '../harness/holds.ts'
 import { sendTarget } from './raw.ts'
 
@@ -150,9 +151,9 @@ t.test('the router matches the translated path segment by segment, for any bytes
       const direct = await route(verdict.value.path)
       assert.deepEqual(direct, response, 'the current path reaches the same, and no more')
     }),
-    { numRuns: 2000 },
+    { numRuns: randomCases(2000) },
   )
-  t.ok(translated > 200 && routed > 200, `${translated} translated and ${routed} routed of 2000`)
+  t.ok(translated > 0 && routed > 0, `${translated} translated and ${routed} routed`)
 })
 
 t.test('leaves everything unchanged that Koa derives from the URL', async t => {

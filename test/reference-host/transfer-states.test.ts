@@ -9,6 +9,7 @@ import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference
 import type { DepositReport } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { randomCases } from '../harness/random-cases.ts'
 import { holds } from '../harness/holds.ts'
 import { internals } from '../harness/internals.ts'
 import { openSqlite } from '../harness/stores.ts'
@@ -143,7 +144,7 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
       assert.equal(await ledger.balance(db, ledgerAccounts.user(accountId)), sum)
       assert.deepEqual(await accountsThatDiffer(db, heldMoney), [])
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(100) },
   )
 })
 
@@ -288,7 +289,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
           steps.some(each => each.kind === 'resolve'),
       )
     }),
-    { numRuns: 150 },
+    { numRuns: randomCases(150) },
   )
 })
 

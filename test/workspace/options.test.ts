@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../harness/random-cases.ts'
 import { filesBelow } from '../harness/files.ts'
 import { holds } from '../harness/holds.ts'
 import { constructors, startedHosts, type Constructor } from './constructors.ts'
@@ -58,7 +59,7 @@ t.test('rejects any other name', async t => {
       fc.pre(!known.includes(name) && name !== '__proto__')
       assert.match(await rejection(one, { ...one.valid, [name]: 1 }), /: unknown option /)
     }),
-    { numRuns: 500 },
+    { numRuns: randomCases(500) },
   )
 })
 

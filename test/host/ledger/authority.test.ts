@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { manualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
@@ -266,6 +267,6 @@ t.test(
         assert.equal(await all[0]?.balance(), 1_000_000 - left)
       },
     )
-    await holds(t, property, { numRuns: 40 })
+    await holds(t, property, { numRuns: randomCases(40) })
   },
 )

@@ -13,6 +13,7 @@ import { systemAccounts } from '@gatewright/reference-host/internal'
 import type { SpendHold } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { holds } from '../../harness/holds.ts'
 import { openKeptPostgres } from '../../harness/kept-postgres.ts'
@@ -417,7 +418,7 @@ onBoth('balances equal a plain sum after any transfers and folds', async (t, { d
       assert.equal(await ledgers[0]!.balance(dbs[0]!, place(name)), model.get(name) ?? 0)
     }
   })
-  await holds(t, property, { numRuns: 25 })
+  await holds(t, property, { numRuns: randomCases(25) })
   t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
 })
 

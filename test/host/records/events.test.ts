@@ -4,6 +4,7 @@ import { race } from '@gatewright/kernel/testing'
 import { events } from '@gatewright/host'
 import type { NewEvent, RecordedEvent, Subject } from '@gatewright/host/internal'
 import fc from 'fast-check'
+import { randomCases } from '../../harness/random-cases.ts'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 
 const NOW = 1_767_225_600_000
@@ -100,7 +101,7 @@ onBothDatabases(
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: randomCases(30) },
     )
   },
 )

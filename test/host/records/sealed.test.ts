@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createSealer, type RingKey } from '@gatewright/host/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 
 const key = (id: string): RingKey => ({ id, secret: randomBytes(32) })
 const [old, current] = [key('2025'), key('2026')]
@@ -44,7 +45,7 @@ t.test('never opens a text of which any character was changed, added or left out
       fc.pre(changed !== sealed)
       return sealer.openFromClient('profile', 'acc', changed) === undefined
     }),
-    { numRuns: 2000 },
+    { numRuns: randomCases(2000) },
   )
 })
 

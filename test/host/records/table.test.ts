@@ -4,6 +4,7 @@ import { race } from '@gatewright/kernel/testing'
 import { newId } from '@gatewright/host/internal'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { onBothDatabases, type HostTables } from '../../harness/host-tables.ts'
 import { internals } from '../../harness/internals.ts'
 
@@ -199,7 +200,7 @@ onBoth(
           assert.deepEqual(seen, order === 'newest' ? newestFirst : newestFirst.toReversed())
         },
       ),
-      { numRuns: 60 },
+      { numRuns: randomCases(60) },
     )
   },
 )

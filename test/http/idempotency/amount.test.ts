@@ -9,6 +9,7 @@ import type { Access, Policy, SpendHold, SpendStorage } from '@gatewright/scope-
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { bench } from '../../scope-guard/issuer.ts'
 
 const rule = { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' } as const
@@ -413,7 +414,7 @@ t.test(
         if (used > 10) throw new Error(`${used} above the cap`)
         if (used < least) throw new Error(`${least} were or may be spent, and only ${used} count`)
       }),
-      { numRuns: 300 },
+      { numRuns: randomCases(300) },
     )
   },
 )

@@ -18,6 +18,7 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import t, { type Test } from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { bench } from '../../scope-guard/issuer.ts'
 
 type Send = (request: Request) => Promise<Response>
@@ -231,7 +232,7 @@ t.test('two queries are one write exactly if each name has the same values in th
       const isSame = isDeepStrictEqual(valuesByName(first), valuesByName(second))
       return status === (isSame ? 201 : 400)
     }),
-    { numRuns: 200 },
+    { numRuns: randomCases(200) },
   )
 })
 

@@ -4,6 +4,7 @@ import { fetchGate } from '@gatewright/http/fetch'
 import type { Policy } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { policy } from '../../scope-guard/policies/arbitrary.ts'
 import { naiveAllows } from '../../scope-guard/policies/naive.ts'
 import { created, paying, rule, scopes, setUp, TEN_CENTS, type Pay } from './spending.ts'
@@ -117,8 +118,8 @@ t.test(
           )
         }
       }),
-      { numRuns: 400 },
+      { numRuns: randomCases(400) },
     )
-    t.ok(responded > 50 && blocked > 50, `both cases occurred: ${responded} responded, ${blocked} blocked`)
+    t.ok(responded > 0 && blocked > 0, `both cases occurred: ${responded} responded, ${blocked} blocked`)
   },
 )

@@ -2,6 +2,7 @@ import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { response, stillTimer, write } from '../support.ts'
 
 /**
@@ -102,7 +103,7 @@ t.test('gives places by the rule of fairness, whatever was taken and given back 
         t.notOk(taken.some(each => each.place.signal.aborted))
       }
     }),
-    { numRuns: 200 },
+    { numRuns: randomCases(200) },
   )
   t.end()
 })

@@ -17,6 +17,7 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
 import { response, stillTimer, write } from '../support.ts'
 
@@ -111,7 +112,7 @@ t.test('stores spends of any currency with any response, and reads both encoding
       const replayed = await replayOf(begin(write()))
       t.strictSame(replayed, { ...(reserved && { spends: reserved }), ...response(201, text) })
     }),
-    { numRuns: 300 },
+    { numRuns: randomCases(300) },
   )
   const encodings = ['200 2\n\nok', '{"status":200,"headers":[],"body":"ok"}']
   for (const text of encodings) {

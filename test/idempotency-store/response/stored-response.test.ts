@@ -8,6 +8,7 @@ import {
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { response, write } from '../support.ts'
 
 type StoredResponses = typeof import('../../../packages/idempotency-store/dist/response/stored-response.js')
@@ -180,7 +181,7 @@ t.test('replays any header fields and body unchanged, and stores no text that a 
       t.strictSame(again.ok && again.value.state === 'replay' && again.value.response, given)
       return stored.length === 1 && stored.every(one => one.isWellFormed() && !one.includes('\0'))
     }),
-    { numRuns: 300 },
+    { numRuns: randomCases(300) },
   )
 })
 

@@ -3,6 +3,7 @@ import { createAliases } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { sendTarget } from '../../legacy-alias-router/raw.ts'
@@ -87,7 +88,7 @@ t.test('no bytes in a legacy path reach an operation that the current path does 
       if (path.startsWith('/')) assert.deepEqual(await reached(method, path + target.slice(came.length)), old)
       else assert.equal(old.operation, undefined)
     }),
-    { numRuns: 1000 },
+    { numRuns: randomCases(1000) },
   )
   for (const operation of ['auth.bootstrap', 'sessions.create', 'subscriptions.payin']) {
     t.ok(seen.has(operation), `${operation} was reached by its old path`)

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HDKey, privateKeyToAddress } from 'viem/accounts'
 
+import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 
 const a = (digit: string): string => `0x${digit.repeat(40)}`
@@ -35,7 +36,7 @@ t.test('derives the same addresses as a wallet with the private key', async t =>
       assert.equal(atBranch.addressAt(index), address)
       assert.equal(atAccount.id, atBranch.id, 'both spellings share a sequence')
     }),
-    { numRuns: 30 },
+    { numRuns: randomCases(30) },
   )
 })
 

@@ -3,6 +3,7 @@ import { readConfig } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import { docsLink } from '@gatewright/kernel/internal'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 
 t.test('has a default for everything in the sandbox', async t => {
   const config = readConfig({})
@@ -322,7 +323,7 @@ t.test(
         const wide = trusted(address) && trusted(other)
         return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
       }),
-      { numRuns: 1000 },
+      { numRuns: randomCases(1000) },
     )
     const mapped = fc.tuple(fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }), fc.nat(128), fc.nat(7))
     fc.assert(
@@ -333,7 +334,7 @@ t.test(
         const wide = trusted(parts.join('.')) && trusted(other)
         return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
       }),
-      { numRuns: 1000 },
+      { numRuns: randomCases(1000) },
     )
     const ipv6 = fc.tuple(fc.array(fc.nat(65_535), { minLength: 8, maxLength: 8 }), fc.nat(128), fc.nat(6))
     fc.assert(
@@ -345,7 +346,7 @@ t.test(
         const wide = trusted(text(parts)) && trusted(other)
         return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
       }),
-      { numRuns: 1000 },
+      { numRuns: randomCases(1000) },
     )
   },
 )

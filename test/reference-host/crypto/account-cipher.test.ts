@@ -3,6 +3,7 @@ import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
 import { accountCipher, type AccountKeys, type EncryptedText } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 
 const bytes = randomBytes(32)
 const key = createSecretKey(bytes)
@@ -51,7 +52,7 @@ t.test('says undecryptable when any bit of the text or the IV was changed', () =
       const changed = { ...value, [member]: bytes.toString('base64url') }
       assert.deepEqual(await cipher.decrypt('acc', [changed]), [{ problem: 'undecryptable' }])
     }),
-    { numRuns: 500 },
+    { numRuns: randomCases(500) },
   ),
 )
 
@@ -65,7 +66,7 @@ t.test('returns a problem, and never throws, for any other JSON value', () => {
       const [result] = await cipher.decrypt('acc', [value])
       assert.ok(result && 'problem' in result && result.problem !== 'too_long')
     }),
-    { numRuns: 500 },
+    { numRuns: randomCases(500) },
   )
 })
 

@@ -4,6 +4,7 @@ import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 import { bench, session } from '../issuer.ts'
 import { call, calls, chain, ruleOf } from '../policies/arbitrary.ts'
@@ -56,7 +57,7 @@ t.test('explains the decision of simulate and of the guard, and names the rule o
         if (spend || !step.kind) deepEqual(decision.ok || decision.details, decided)
       }
     }),
-    { numRuns: 60 },
+    { numRuns: randomCases(60) },
   ),
 )
 
@@ -75,7 +76,7 @@ t.test('a session passes exactly if no rule of an explanation blocks', async t =
       const { decision, rules } = await guard.explain(holder, factsOf(step), ruleOf(step), spend)
       equal(decision.ok, !rules.some(({ outcome }) => outcome === 'blocks'))
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(100) },
   ),
 )
 

@@ -2,6 +2,7 @@ import type { Session } from '@gatewright/kernel'
 import type { Guard, Policy } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { call, calls, chain, policy, ruleOf, type Step } from './arbitrary.ts'
 import { compareDecisions } from './compare-decisions.ts'
 import { decide, factsOf, spendOf, world } from './steps.ts'
@@ -26,8 +27,8 @@ async function play(policies: Chain, ids: readonly string[], steps: readonly Ste
 }
 
 t.test('decides as the naive interpreter does, call after call', async t => {
-  const { allowed, denied } = await compareDecisions(700)
-  t.ok(allowed > 300 && denied > 300, `both cases occurred: ${allowed} allowed, ${denied} denied`)
+  const { allowed, denied } = await compareDecisions(randomCases(700))
+  t.ok(allowed > 0 && denied > 0, `both cases occurred: ${allowed} allowed, ${denied} denied`)
 })
 
 t.test(
@@ -48,7 +49,7 @@ t.test(
           if (JSON.stringify(first) !== JSON.stringify(second)) throw new Error('simulate left a trace')
         }
       }),
-      { numRuns: 100 },
+      { numRuns: randomCases(100) },
     )
     t.pass()
   },
@@ -73,7 +74,7 @@ t.test('does not depend on the order of the chain, of its lists or of its member
         throw new Error(`${JSON.stringify(straight)} is not ${JSON.stringify(mixed)}`)
       }
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(100) },
   )
   t.pass()
 })
@@ -102,7 +103,7 @@ t.test('a longer chain never allows more', async t => {
       call,
       async (policies, added, past, step) => tightens(policies, { ...policies, added }, past, step),
     ),
-    { numRuns: 100 },
+    { numRuns: randomCases(100) },
   )
   t.pass()
 })
@@ -122,7 +123,7 @@ t.test('adding a deny to any policy never allows more', async t => {
         return tightens(policies, { ...policies, [id]: denied }, [], step)
       },
     ),
-    { numRuns: 100 },
+    { numRuns: randomCases(100) },
   )
   t.pass()
 })
@@ -134,7 +135,7 @@ t.test('lowering any cap never allows more', async t => {
       const lowered = { ...one, [cap]: Math.min(one[cap] ?? Infinity, most) }
       return tightens({ p: one }, { p: lowered }, [], step)
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(100) },
   )
   t.pass()
 })

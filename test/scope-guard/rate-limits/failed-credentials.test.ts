@@ -3,6 +3,7 @@ import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import fc from 'fast-check'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { bench, claims, field, session, sign, signingKey, type Bench } from '../issuer.ts'
 import { isWebPlatform, signatureChecks } from '../verifications.ts'
 
@@ -305,7 +306,7 @@ t.test(
         }
         return true
       }),
-      { numRuns: 60 },
+      { numRuns: randomCases(60) },
     )
     t.match(await guard.check({ authorization: known, address }, rule), { ok: true })
   },

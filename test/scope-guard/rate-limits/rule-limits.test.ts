@@ -3,6 +3,7 @@ import type { Guard, LimiterStore, LimitOptions } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t, { type Test } from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { bench, field, session, type Bench } from '../issuer.ts'
 
@@ -140,7 +141,7 @@ t.test('counts in memory as a store does, over any calls and windows', async t =
         t.strictSame(decided(await asked(ours)), decided(await asked(theirs)))
       }
     }),
-    { numRuns: 50 },
+    { numRuns: randomCases(50) },
   )
 })
 

@@ -3,6 +3,7 @@ import { localKeys, type KeySource } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { base64url, exportJWK, type JWK } from 'jose'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { AUDIENCE, bench, claims, ISSUER, session, sign, signingKey } from '../issuer.ts'
 
 const rule = { operation: 'cards.list', allOf: [] }
@@ -259,7 +260,7 @@ t.test('denies arbitrary bytes and never throws', async () => {
         return text === token ? verdict.ok : !verdict.ok && verdict.status === 401
       },
     ),
-    { numRuns: 500 },
+    { numRuns: randomCases(500) },
   )
 })
 

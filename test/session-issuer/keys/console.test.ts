@@ -4,6 +4,7 @@ import type { Session } from '@gatewright/kernel'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { must, newKey, newSession, OWNER, setUp, USER } from '../fixtures.ts'
 
 const MINUTE = 60_000
@@ -256,6 +257,6 @@ t.test('nothing that a console does gives anybody a right or a credential that o
       for (const one of held)
         assert.equal(clock.now() < one.expiresAt && (await issuer.isCurrent(one)), false)
     }),
-    { numRuns: 200 },
+    { numRuns: randomCases(200) },
   )
 })

