@@ -7,7 +7,7 @@ import type { Module } from './module.ts'
 import { tablesOf } from './run-host.ts'
 
 /** What migrates: the modules whose tables there are, and where the database is. */
-interface Migrations<C> {
+export interface Migrations<C> {
   readonly product: { readonly modules: readonly Pick<Module<never>, 'tables'>[] }
   readonly readConfig: (env: Env) => ConfigResult<C>
 }

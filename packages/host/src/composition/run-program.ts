@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Fault } from '@gatewright/kernel'
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
+import { distributeCommand } from './distribute-command.ts'
 import type { HostServices } from './host-services.ts'
 import { migrateCommand } from './migrate-command.ts'
 import type { CommandFile } from './module.ts'
@@ -98,6 +99,7 @@ async function outputOf<S extends HostServices>(
   const commands = (await Promise.all(loaders.map(load => load()))).flatMap(file => file.commands)
   const all: readonly (Command<S> | StartCommand)[] = [
     migrateCommand(program),
+    distributeCommand(program),
     ...commands,
     completionCommand(name, () => all),
   ]

@@ -38,6 +38,8 @@ export interface Backend {
    * version that is missing.
    */
   migrate(plan?: (version: PlannedVersion) => void): Promise<void>
+  /** Runs work on one connection to Postgres without a limit of time. Absent: the database is embedded. */
+  readonly unlimited?: (work: (db: SqlClient) => Promise<void>) => Promise<void>
   close(): Promise<void>
 }
 

@@ -1,5 +1,10 @@
 import { Fault } from '@gatewright/kernel'
-import { IncompatibleTables, type PlannedVersion } from '@gatewright/kernel/internal/sql'
+import {
+  IncompatibleTables,
+  type Placement,
+  type PlannedVersion,
+  type TableMark,
+} from '@gatewright/kernel/internal/sql'
 import type { HostConfig } from '../config/host-config.ts'
 import type { Backend, DatabaseOptions } from './backend.ts'
 import { assertEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
@@ -29,7 +34,7 @@ export async function openStores(
   try {
     await assertEnvironment(backend.sql, config)
     if (config.migrate) await migrateTables(backend, config)
-    else assertNoneMissing(await missingVersions(backend, config))
+    else assertNoneMissing(await missingVersions(backend, config), ', and MIGRATE is off')
     await claimEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
@@ -62,6 +67,53 @@ export async function planDatabase(
   try {
     await assertEnvironment(backend.sql, config)
     return await missingVersions(backend, config)
+  } finally {
+    await backend.close()
+    release()
+  }
+}
+
+/** How the tables are distributed. */
+export interface DistributionRequest {
+  /** Whether hosts write meanwhile. */
+  readonly concurrently: boolean
+  /** Takes the tables that are left, and says whether to distribute them. */
+  readonly approve: (left: readonly Placement[]) => Promise<boolean>
+  readonly progress: (text: string) => void
+}
+
+/**
+ * Distributes the tables of a configuration's database on the machines of Citus, and returns those that were not distributed before. Refuses
+ * an embedded database, one of another environment, and tables that miss a version. Repeatable. Faults: `ERR_STORE_*`.
+ */
+export async function distributeDatabase(
+  config: HostConfig,
+  migrateModules: MigrateModules,
+  { concurrently, approve, progress }: DistributionRequest,
+): Promise<readonly Placement[]> {
+  if (config.databaseUrl === undefined)
+    throw unusable('it is embedded, on one machine: set DATABASE_URL to the coordinator of Citus')
+  const { backend, release } = await openLocked(config, migrateModules)
+  try {
+    await assertEnvironment(backend.sql, config)
+    assertNoneMissing(await missingVersions(backend, config))
+    const marks = new Map<string, TableMark>()
+    const listMarks = (found: readonly TableMark[]): void => {
+      for (const mark of found) {
+        // Those that every migration lists go to the end: that of locks says that all others are done.
+        marks.delete(mark.table)
+        marks.set(mark.table, mark)
+      }
+    }
+    const { migrateAll } = await import('./migrate-all.ts')
+    const { distributeTables, plannedDistribution } = await import('./distribute.ts')
+    await migrateAll({ ...backend.sql, listMarks }, migrateModules)
+    let left: readonly Placement[] = []
+    await backend.unlimited?.(async db => {
+      left = await plannedDistribution(db, { marks: [...marks.values()], concurrently })
+      if (await approve(left)) await distributeTables(db, left, progress)
+    })
+    return left
   } finally {
     await backend.close()
     release()
@@ -116,10 +168,10 @@ async function missingVersions(backend: Backend, config: HostConfig): Promise<re
   return missing
 }
 
-function assertNoneMissing(missing: readonly PlannedVersion[]): void {
+function assertNoneMissing(missing: readonly PlannedVersion[], also = ''): void {
   if (missing.length === 0) return
   const names = missing.map(({ namespace, version }) => `${namespace} ${version}`).join(', ')
-  throw unusable(`its tables miss versions (${names}), and MIGRATE is off: run gatewright migrate first`)
+  throw unusable(`its tables miss versions (${names})${also}: run gatewright migrate first`)
 }
 
 // Each store is imported only when it is used: loading the other clients would be a third of the work of a

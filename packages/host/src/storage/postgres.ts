@@ -28,6 +28,12 @@ const LIMITS_MS = {
   statement_timeout: 20_000,
   idle_in_transaction_session_timeout: 15_000,
 }
+/**
+ * By default Citus opens a connection for each shard that a statement reads and keeps one of them, so each poll of a table costs 32 new
+ * connections. Has no effect on Postgres.
+ */
+const ONE_CONNECTION_A_MACHINE =
+  "select set_config('citus.max_adaptive_executor_pool_size', '1', false) from pg_extension where extname = 'citus'"
 /** Says in `pg_stat_activity` whose connection it is. `application_name` of the URL replaces it; Postgres keeps 63 bytes. */
 const APPLICATION_NAME = `gatewright ${hostname()} ${process.pid}`
 /** How often a transaction runs again that Postgres has rolled back because of simultaneous ones. */
@@ -53,7 +59,10 @@ export function postgresBackend(
     application_name: APPLICATION_NAME,
     ...(prepare ? LIMITS_MS : {}),
   }
-  const pool = openPool({ ...options, query_timeout: queryMs })
+  const pool = openPool(
+    { ...options, query_timeout: queryMs },
+    prepare ? ONE_CONNECTION_A_MACHINE : undefined,
+  )
   const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
   const onRetry = (reason: RetryReason): void => {
     retries[reason] += 1
@@ -80,6 +89,12 @@ export function postgresBackend(
         await assertLimits(db)
         await migrateAll(db, migrateModules, plan)
       }),
+    unlimited: work =>
+      onOwnPool({ ...options, max: 1 }, shared, async db => {
+        const limits = Object.keys(LIMITS_MS).map(name => `set_config('${name}', '0', false)`)
+        await rows(db, `select ${limits.join(', ')}`)
+        await work(db)
+      }),
     retries,
     connections: () => ({
       used: pool.totalCount - pool.idleCount,
@@ -93,16 +108,18 @@ export function postgresBackend(
 /** The connections of each pool that are still open. */
 const connectionsOf = new WeakMap<pg.Pool, Set<pg.ClientBase>>()
 
-function openPool(options: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool(options)
-  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
-  pool.on('error', () => {})
+/** Opens a pool, each connection of which runs `first` before anything else. */
+function openPool(options: pg.PoolConfig, first?: string): pg.Pool {
   const connections = new Set<pg.ClientBase>()
-  connectionsOf.set(pool, connections)
-  pool.on('connect', client => {
+  const onConnect = async (client: pg.ClientBase): Promise<void> => {
     connections.add(client)
     client.once('end', () => connections.delete(client))
-  })
+    if (first !== undefined) await client.query(first)
+  }
+  const pool = new pg.Pool({ ...options, onConnect })
+  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
+  pool.on('error', () => {})
+  connectionsOf.set(pool, connections)
   return pool
 }
 

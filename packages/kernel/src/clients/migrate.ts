@@ -1,10 +1,11 @@
 import { checkOptions } from '../options.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
 import { readVersions, type DdlVersion } from './ddl.ts'
-import { createLockTable, lockName } from './named-lock.ts'
+import { distributeAdded, readMarks } from './distribute.ts'
+import { createLockTable, lockName, lockTableMarks } from './named-lock.ts'
 import { retriedOnLocks } from './migration-locks.ts'
 import { migrateOnMariaDb } from './mariadb-migration.ts'
-import { noteKnown, recordVersion, recordedVersion } from './recorded-versions.ts'
+import { migrationTableMarks, noteKnown, recordVersion, recordedVersion } from './recorded-versions.ts'
 import { rows, type PlannedVersion, type SqlClient, type SqlQueries } from './sql-client.ts'
 import { assertEncoding, tableNames } from './table-checks.ts'
 
@@ -26,6 +27,7 @@ export interface MigrateOptions {
  * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces
  * that each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
  * call it simultaneously, one runs it (the lock of a row of `{prefix}lock_rows` on Postgres; `BEGIN IMMEDIATE` on SQLite; `get_lock` on MariaDB); the others wait and find nothing to do. Each version is a transaction of its own, so the versions before one that fails stay.
+ * On Citus it distributes tables that a version adds, by their marks, once `gatewright distribute` or its like has distributed `{prefix}lock_rows`.
  * MariaDB commits each statement: a version that was interrupted there is run again, and what exists already is left as it is.
  *
  * Software that knows fewer versions goes on beside newer software, unless a version says `least`: see `docs/upgrades.md`. Then it is rejected.
@@ -50,6 +52,11 @@ export async function migrate(
     statements: statements.map(withPrefix),
   }))
   noteKnown(namespace, versions.length)
+  const marks = readMarks(ddl, prefix)
+  if (db.listMarks) {
+    db.listMarks([...marks, ...migrationTableMarks(prefix), ...lockTableMarks(prefix)])
+    return
+  }
   const target: MigrationTarget = { db, prefix, namespace, versions }
   await assertEncoding(db)
   if (db.planMigration) {
@@ -59,6 +66,7 @@ export async function migrate(
   if (db.dialect !== 'sqlite') await createLockTable(db, prefix)
   const step = (): Promise<boolean> => retriedOnLocks(patienceSeconds, () => migrateOnce(target))
   while (await step());
+  await distributeAdded(db, [...migrationTableMarks(prefix), ...marks], lockTableMarks(prefix))
 }
 
 /** The tables of a namespace, and what they shall become. */

@@ -1,6 +1,7 @@
 import { keyDigest } from '../key-digest.ts'
 import { readVersions } from './ddl.ts'
-import { defer, rows, upsert, type SqlClient, type SqlQueries } from './sql-client.ts'
+import { readMarks } from './distribute.ts'
+import { defer, rows, upsert, type SqlClient, type SqlQueries, type TableMark } from './sql-client.ts'
 
 /**
  * What a transaction locks. With `accountId`, one thing of an account, and on an engine of several machines the lock is where the rows of
@@ -20,6 +21,9 @@ create table if not exists {prefix}lock_rows (
   primary key (account_id, name)
 ) {by account_id};
 `
+
+/** Where the rows of the lock table are. */
+export const lockTableMarks = (prefix: string): readonly TableMark[] => readMarks(DDL, prefix)
 
 /** Ids whose digests begin with the same letters share a row. Then they wait for each other, which is not wrong. */
 const SHARED_LETTERS = 2

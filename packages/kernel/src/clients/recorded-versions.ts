@@ -1,6 +1,7 @@
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
 import { readVersions, type DdlVersion } from './ddl.ts'
-import { rows, toInteger, toText, type SqlQueries } from './sql-client.ts'
+import { readMarks } from './distribute.ts'
+import { rows, toInteger, toText, type SqlQueries, type TableMark } from './sql-client.ts'
 import { columnNames, migrationTable, rejectTables } from './table-checks.ts'
 
 /** The newest version that this software knows of each namespace that it has migrated, whatever the database. */
@@ -99,6 +100,9 @@ create table if not exists {prefix}migrations (
   primary key (namespace, version)
 ) {reference};
 `
+
+/** Where the rows of the table that records the versions are. */
+export const migrationTableMarks = (prefix: string): readonly TableMark[] => readMarks(DDL, prefix)
 
 /** Creates the table that records the versions. */
 export async function createMigrationTable(tx: SqlQueries, prefix: string): Promise<void> {

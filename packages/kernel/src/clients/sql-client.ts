@@ -63,10 +63,19 @@ export interface PlannedVersion {
   readonly least: number
 }
 
+/** Where the rows of a table are on a database of several machines, as the mark at the end of its DDL says. */
+export interface TableMark {
+  readonly table: string
+  /** The column by which the rows are divided. Undefined: each machine has all rows. */
+  readonly column?: string
+}
+
 /** A SQL database. Made by `fromPgPool`, `fromSqlite` or a function of `@gatewright/kernel/orms`, or an implementation of your own. */
 export interface SqlClient extends SqlQueries {
   /** With it, `migrate` writes nothing, and calls it with each version that is missing. */
   readonly planMigration?: (version: PlannedVersion) => void
+  /** With it, `migrate` writes nothing, and calls it with the mark of each table of its DDL. */
+  readonly listMarks?: (marks: readonly TableMark[]) => void
   /**
    * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects and rethrows its error. Use
    * only the given `tx` inside; it rejects statements after the transaction has ended. If the commit itself fails with

@@ -1,5 +1,6 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
+export { distribute, distributing, undistributed, type Placement } from './distribute.ts'
 export { isCitus, takesDue } from './due-rows.ts'
 export { newerTables } from './recorded-versions.ts'
 export { IncompatibleTables } from './table-checks.ts'
@@ -14,5 +15,6 @@ export type {
   SqlRow,
   SqlTransaction,
   SqlValue,
+  TableMark,
 } from './sql-client.ts'
 export type { SqliteDatabase } from './sqlite.ts'

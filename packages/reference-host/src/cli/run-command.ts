@@ -38,6 +38,7 @@ export async function runCommand(argv: readonly string[], given: HostCommandOpti
       'The host': [
         'start',
         'migrate',
+        'distribute',
         'operations',
         'jobs',
         'lost-runs',

@@ -1,0 +1,31 @@
+// What `gatewright distribute` refuses. How it distributes is in `npm run test:citus`, because no package has Citus.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { gatewright } from '../../harness/gatewright.ts'
+import { hostSecrets, hostStoresEnv } from '../../harness/host-stores.ts'
+
+t.test('refuses an embedded database', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-distribute-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.match(await gatewright(['distribute'], { ...hostSecrets(), DATA_DIR: folder }), {
+    code: 1,
+    output: /it is embedded, on one machine: set DATABASE_URL to the coordinator of Citus/,
+  })
+})
+
+t.test('refuses tables that miss a version, and a database without Citus', async t => {
+  const { env, drop } = await hostStoresEnv('postgres')
+  t.teardown(drop)
+  t.match(await gatewright(['distribute', '--plan'], env), {
+    code: 1,
+    output: /its tables miss versions \(nonces 1, .*\): run gatewright migrate first/,
+  })
+  t.match(await gatewright(['migrate'], env), { code: 0 })
+  for (const flag of ['--plan', '--concurrently'])
+    t.match(await gatewright(['distribute', flag, '--yes'], env), {
+      code: 1,
+      output: /it lacks the extension citus: run "create extension citus" on each machine/,
+    })
+})
