@@ -47,6 +47,8 @@ const LISTS: Readonly<Record<string, (query: string) => ReturnType<typeof host.s
   '/user/v1/deposits': query => host.send(`/user/v1/deposits?${query}`, { headers }),
   '/user/v1/deposits?scope=all': query => host.send(`/user/v1/deposits?scope=all&${query}`, { headers }),
   '/user/v1/withdrawals': query => host.send(`/user/v1/withdrawals?${query}`, { headers }),
+  '/user/v1/subscriptions': query => host.send(`/user/v1/subscriptions?${query}`, { headers }),
+  '/user/v1/requests': query => host.send(`/user/v1/requests?${query}`, { headers }),
   '/partner/v1/transactions': query => partner(`/partner/v1/transactions?${query}`),
 }
 
@@ -115,6 +117,29 @@ t.test('lists of money choose by the time of creation, also by days and beside a
     status: 400,
     body: { field: 'to' },
   })
+})
+
+t.test('kept requests and subscriptions are chosen by their time', async t => {
+  const read = async (list: string, query: string) =>
+    (await host.send(`/user/v1/${list}?limit=100&${query}`, { headers })).body.data[list] as {
+      id: string
+      createdAt: string
+    }[]
+  const all = await read('requests', 'operation=bills.create')
+  const at = all[1]?.createdAt ?? ''
+  t.same(
+    await read('requests', `operation=bills.create&to=${at}`),
+    all.filter(each => each.createdAt < at),
+  )
+  t.same(
+    await read('requests', `operation=bills.create&from=${at}`),
+    all.filter(each => each.createdAt >= at),
+  )
+  const plan = { body: { plan: 'basic' }, headers: { ...headers, 'idempotency-key': 'subscription-range' } }
+  t.equal((await host.send('/user/v1/subscriptions/checkout', plan)).status, 200)
+  const createdAt = (await read('subscriptions', ''))[0]?.createdAt ?? ''
+  t.equal((await read('subscriptions', `from=${createdAt}`)).length, 1)
+  t.equal((await read('subscriptions', `to=${createdAt}`)).length, 0)
 })
 
 t.test('lists deny what is no instant and no date', async t => {

@@ -73,9 +73,9 @@ t.test('every list is paged, or says how many items it has at most', async t => 
 
 t.test('every list of money has from and to', async t => {
   const money =
-    /\/(?:transactions|transactions\.csv|payins|payins\.csv|bills|payments|deposits|withdrawals|authorizations)$/
+    /\/(?:transactions|transactions\.csv|payins|payins\.csv|bills|payments|deposits|withdrawals|authorizations|subscriptions|requests)$/
   const lists = reads.filter(({ path }) => money.test(path))
-  t.ok(lists.length >= 11, `${lists.length} lists`)
+  t.ok(lists.length >= 13, `${lists.length} lists`)
   for (const { path, parameters = [] } of lists)
     t.same(
       ['from', 'to'].filter(name => !parameters.some(each => each.name === name)),

@@ -14,5 +14,5 @@ export {
   words,
 } from './records/columns.ts'
 export { hostTable, table } from './records/table.ts'
-export { createdCondition } from './records/table.ts'
+export { pageSql } from './records/table.ts'
 export type { PageOf, Row } from './records/table.ts'

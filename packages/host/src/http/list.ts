@@ -1,5 +1,5 @@
-import { allow } from '@gatewright/kernel'
-import type { Surface } from '@gatewright/kernel/internal'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { EpochMs, Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import type { Static, TObject, TProperties } from 'typebox/type'
 import type { PageOf } from '../records/table.ts'
@@ -7,10 +7,24 @@ import { nextCursor } from '../schemas/fields.ts'
 import type { HostDenial } from './codes.ts'
 import { operation, type Call, type Operation } from './operation.ts'
 import { counted } from '../schemas/counted.ts'
-import { createdRange, cutPage, pageParameters, rangeOf, readCursor } from './paging.ts'
+import {
+  createdRange,
+  cutPage,
+  pageParameters,
+  placeCursor,
+  rangeOf,
+  readCursor,
+  readPlaceCursor,
+} from './paging.ts'
+
+/** A row of a list: its place, and for a list by creation its time. */
+interface ListedRow {
+  readonly position: number
+  readonly createdAt?: EpochMs
+}
 
 /** What differs between the paged lists of an account's records. */
-export interface ListRule<T extends { readonly position: number }, S extends TObject, F extends TProperties> {
+export interface ListRule<T extends ListedRow, S extends TObject, F extends TProperties> {
   readonly id: string
   readonly title: string
   readonly details?: string
@@ -29,7 +43,7 @@ export interface ListRule<T extends { readonly position: number }, S extends TOb
   readonly most?: number
   /** How many items a page has without `limit`. Default: 20. */
   readonly defaultLimit?: number
-  /** Whether the list has `from` and `to`, which choose rows by their time of creation. Lists of money have them. */
+  /** Whether the list is read by the time of creation, and has `from` and `to`. Lists of money are. */
   readonly byCreation?: boolean
   /** Query parameters beside these. */
   readonly filters?: F
@@ -47,11 +61,9 @@ export interface ListRule<T extends { readonly position: number }, S extends TOb
  * Declares a list of the caller's records, page by page: `limit` and `cursor` in the query, `nextCursor` in the response. It is null on
  * the last page.
  */
-export function listOperation<
-  T extends { readonly position: number },
-  S extends TObject,
-  F extends TProperties = TProperties,
->(rule: ListRule<T, S, F>): Operation {
+export function listOperation<T extends ListedRow, S extends TObject, F extends TProperties = TProperties>(
+  rule: ListRule<T, S, F>,
+): Operation {
   const { id, title, details, surface = 'user', path, scopes, name, component, item, example } = rule
   return operation({
     id,
@@ -73,21 +85,42 @@ export function listOperation<
     async handle({ caller, params, query }) {
       const { limit, cursor } = query
       const { accountId } = caller.session
-      const after = readCursor(cursor)
-      if (!after.ok) return after
-      const range = rangeOf(query as Static<TObject<typeof createdRange>>)
-      if (!range.ok) return range
-      const found = await rule.rows(
-        accountId,
-        { after: after.value, limit: limit + 1, ...range.value },
-        { params, query: query as never },
-      )
+      const place = rule.byCreation
+        ? createdPlace(cursor, query as Static<TObject<typeof createdRange>>)
+        : positionPlace(cursor)
+      if (!place.ok) return place
+      const page = { ...place.value, limit: limit + 1 }
+      const found = await rule.rows(accountId, page, { params, query: query as never })
       if ('ok' in found) return found
-      const page = cutPage(found, limit)
+      const { items, nextCursor } = cutPage(found, limit, rule.byCreation ? createdCursor : undefined)
       return allow({
-        data: { [name]: await rule.write(page.items, accountId), nextCursor: page.nextCursor },
-        summary: `${counted(page.items.length, name)}.`,
+        data: { [name]: await rule.write(items, accountId), nextCursor },
+        summary: `${counted(items.length, name)}.`,
       })
     },
   })
 }
+
+/** Where a page begins, and which rows it has. */
+type PagePlace = Omit<PageOf, 'limit'>
+
+function positionPlace(cursor: string | undefined): Verdict<PagePlace, HostDenial> {
+  const after = readCursor(cursor)
+  return after.ok ? allow({ after: after.value }) : after
+}
+
+/** Reads the place and the range of a list by creation. */
+function createdPlace(
+  cursor: string | undefined,
+  given: Static<TObject<typeof createdRange>>,
+): Verdict<PagePlace, HostDenial> {
+  const place = readPlaceCursor(cursor)
+  if (!place.ok) return place
+  const range = rangeOf(given)
+  if (!range.ok) return range
+  const { value: after } = place
+  return allow({ after: after?.position ?? 0, created: { after: after?.at, ...range.value } })
+}
+
+const createdCursor = ({ createdAt, position }: ListedRow): string =>
+  placeCursor({ at: createdAt as EpochMs, position })

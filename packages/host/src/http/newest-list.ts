@@ -11,7 +11,7 @@ import { createdRange, pageParameters, placeCursor, rangeOf, readPlaceCursor } f
 
 /** What differs between the lists of an account's records that are read by their time of creation. */
 interface NewestListRule<T, S extends TObject, F extends TProperties>
-  extends Omit<ListRule<{ readonly position: number }, S, F>, 'rows' | 'write' | 'filters'> {
+  extends Omit<ListRule<{ readonly position: number }, S, F>, 'rows' | 'write' | 'filters' | 'byCreation'> {
   readonly filters: F
   /** Reads a page with `readNewest`. */
   rows(

@@ -68,11 +68,12 @@ const foreignCursor: HostDenial = deny('invalid_request', `cursor ${foreign}`, {
 export function cutPage<T extends { readonly position: number }>(
   found: readonly T[],
   limit: number,
+  cursor: (row: T) => string = row => cursorOf(row.position),
 ): { readonly items: readonly T[]; readonly nextCursor: string | null } {
   const items = found.slice(0, limit)
   const last = items.at(-1)
   if (found.length <= limit || !last) return { items, nextCursor: null }
-  return { items, nextCursor: cursorOf(last.position) }
+  return { items, nextCursor: cursor(last) }
 }
 
 /** The cursor of the page after a place in a list of the issuer. */

@@ -112,6 +112,6 @@ create index {prefix}transactions_card on {prefix}transactions (account_id, card
 create index {prefix}transactions_key on {prefix}transactions (account_id, key_id, created_at, position)
   where key_id is not null;
 
-create index {prefix}transactions_payments on {prefix}transactions (account_id, position)
+create index {prefix}transactions_payments on {prefix}transactions (account_id, created_at, position)
   where source_kind = 'payment';
 `

@@ -63,6 +63,10 @@ export interface RequestFilter {
   readonly code?: string | undefined
   /** Only those among the `NEWEST_SEARCHED` newest ones of all accounts, so that a search without matches reads no more. */
   readonly newestOnly?: boolean | undefined
+  /** Only those of this time or later. */
+  readonly from?: EpochMs | undefined
+  /** Only those before this time. */
+  readonly to?: EpochMs | undefined
   /** Only those after this place in the list. Without an id: only those before this instant. */
   readonly after?: { readonly at: EpochMs; readonly id?: string } | undefined
 }
@@ -187,7 +191,7 @@ const textOrNull = (value: unknown): string | null => (value === null ? null : t
 
 /** The conditions of a filter. `place` adds a value and returns its place. */
 function conditionsOf(
-  { accountId, keyIds, outcome, operation, rule, code, newestOnly, after }: RequestFilter,
+  { accountId, keyIds, outcome, operation, rule, code, newestOnly, from, to, after }: RequestFilter,
   place: (value: SqlValue) => string,
 ): string[] {
   const conditions: string[] = []
@@ -199,6 +203,8 @@ function conditionsOf(
   if (operation !== undefined) conditions.push(`operation = ${place(operation)}`)
   if (rule !== undefined) conditions.push(rule === null ? 'rule is null' : `rule = ${place(rule)}`)
   if (code !== undefined) conditions.push(`code = ${place(code)}`)
+  if (from !== undefined) conditions.push(`at >= ${place(from)}`)
+  if (to !== undefined) conditions.push(`at < ${place(to)}`)
   if (newestOnly === true)
     conditions.push(
       `at >= (select min(at) from (select at from gw_requests order by at desc limit ${place(NEWEST_SEARCHED)}) newest)`,

@@ -27,19 +27,35 @@ export interface PageOf {
   readonly limit: number
   /** Which row comes first. Default `newest`. */
   readonly order?: 'newest' | 'oldest'
-  /** Only rows that were created at this time or later. The table needs the column `created_at`. */
+  /**
+   * Given: the newest row by its time of creation comes first, and by `position` among those of one millisecond. The table needs the column
+   * `created_at`, and an index that ends with it and `position`.
+   */
+  readonly created?: CreatedPage | undefined
+}
+
+/** Which rows a page by their time of creation has. */
+interface CreatedPage {
+  /** When the row at the position `after` was created. Undefined: from the start. */
+  readonly after: EpochMs | undefined
+  /** Only rows that were created at this time or later. */
   readonly from?: EpochMs | undefined
   /** Only rows that were created before this time. */
   readonly to?: EpochMs | undefined
 }
 
-/**
- * Returns the SQL condition that the range of a page needs, empty without a range, and adds its values. It is for rows that are read
- * by `position`: rows outside the range are read and left out.
- */
-export function createdCondition({ from, to }: Pick<PageOf, 'from' | 'to'>, values: SqlValue[]): string {
-  const since = from === undefined ? '' : ` and created_at >= $${values.push(from)}`
-  return to === undefined ? since : `${since} and created_at < $${values.push(to)}`
+/** Returns the SQL of a page after `where account_id = $1`, and adds its values. */
+export function pageSql({ after, limit, order = 'newest', created }: PageOf, values: SqlValue[]): string {
+  const place = (value: SqlValue): string => `$${values.push(value)}`
+  if (created) {
+    const { after: at, from = 0, to = Number.MAX_SAFE_INTEGER } = created
+    const start = at === undefined || at >= to ? { at: to, position: 0 } : { at, position: after }
+    return ` and (created_at, position) < (${place(start.at)}, ${place(start.position)}) and created_at >= ${place(from)}
+      order by created_at desc, position desc limit ${place(limit)}`
+  }
+  if (order === 'oldest') return ` and position > ${place(after)} order by position limit ${place(limit)}`
+  const before = after === 0 ? Number.MAX_SAFE_INTEGER : after
+  return ` and position < ${place(before)} order by position desc limit ${place(limit)}`
 }
 
 /**
@@ -73,7 +89,7 @@ export interface Table<R, N> extends HostTable<R, N> {
   find(db: SqlQueries, accountId: string, id: string): Promise<R | undefined>
   /** Finds a row and locks it until the transaction ends. */
   lock(tx: SqlQueries, accountId: string, id: string): Promise<R | undefined>
-  /** Returns a page of the account's rows in the order of `position`, a member that the table must have. `equal` filters. */
+  /** Returns a page of the account's rows by `position`, a member that the table must have, or by `created`. `equal` filters. */
   page(db: SqlQueries, accountId: string, page: PageOf, equal?: Partial<R>): Promise<R[]>
   /**
    * Counts the account's rows, with `condition` only those that meet it. `condition` is SQL text, so that the database can use
@@ -189,15 +205,11 @@ export function table<M extends OwnedMembers>(name: string, members: M): Table<R
     find: (db, accountId, id) => first(db, 'where id = $1 and account_id = $2', [id, accountId]),
     lock: (tx, accountId, id) =>
       first(tx, `where id = $1 and account_id = $2${rowLock(tx, 'for update')}`, [id, accountId]),
-    page(db, accountId, { after, limit, order = 'newest', ...range }, equal = {}) {
-      const newest = order === 'newest'
+    page(db, accountId, page, equal = {}) {
       const { names, values } = assigned(equal)
-      const start = newest && after === 0 ? Number.MAX_SAFE_INTEGER : after
-      const all: SqlValue[] = [accountId, start, limit, ...values]
-      const conditions = `where account_id = $1 and position ${newest ? '<' : '>'} $2
-        ${names.map((column, index) => `and ${column} = $${index + 4}`).join(' ')}${createdCondition(range, all)}
-        order by position ${newest ? 'desc' : 'asc'} limit $3`
-      return select(db, conditions, all)
+      const all: SqlValue[] = [accountId, ...values]
+      const equals = names.map((column, index) => ` and ${column} = $${index + 2}`).join('')
+      return select(db, `where account_id = $1${equals}${pageSql(page, all)}`, all)
     },
     async count(db, accountId, condition = 'true') {
       const text = `select count(*) as n from ${name} where account_id = $1 and ${condition}`

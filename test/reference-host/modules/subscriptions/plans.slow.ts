@@ -158,7 +158,7 @@ t.test('every statement uses an index among very many pay-ins', async t => {
       const cursor =
         after === 0
           ? ''
-          : `&cursor=${cursorOf(path.startsWith('/subscriptions/') ? `at:${newestAt - MANY_ROWS + after}:1` : `after:${after}`)}`
+          : `&cursor=${cursorOf(`at:${path.startsWith('/subscriptions/') ? newestAt - MANY_ROWS + after : after}:1`)}`
       account.list[`${path} after ${after}`] = await buffersOfRead(
         `from ${table} where account_id = $1`,
         () => user.read(`${path}limit=50${cursor}`),

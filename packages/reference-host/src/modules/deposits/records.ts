@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { defer } from '@gatewright/kernel/internal/sql'
 import { type Money, events } from '@gatewright/host'
-import { createdCondition, type PageOf } from '@gatewright/host/tables'
+import { pageSql, type PageOf } from '@gatewright/host/tables'
 import { applyKept, type EventOutcome } from '@gatewright/host/internal'
 import type { DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
 import { canonicalAddress } from '../../chain/addresses.ts'
@@ -116,11 +116,9 @@ export function depositRecords(services: DepositServices): DepositRecords {
     },
     page(db, accountId, { openSince, ...page }) {
       if (openSince === undefined) return depositTable.page(db, accountId, page)
-      const before = page.after === 0 ? Number.MAX_SAFE_INTEGER : page.after
-      const values = [accountId, before, page.limit, openSince]
-      const conditions = `where account_id = $1 and position < $2 and ${WAITING} and created_at > $4
-        ${createdCondition(page, values)} order by position desc limit $3`
-      return depositTable.select(db, conditions, values)
+      const values = [accountId, openSince]
+      const conditions = `where account_id = $1 and ${WAITING} and created_at > $2`
+      return depositTable.select(db, conditions + pageSql(page, values), values)
     },
   }
 }

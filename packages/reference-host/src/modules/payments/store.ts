@@ -1,6 +1,6 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import { createdCondition, type PageOf } from '@gatewright/host/tables'
+import { pageSql, type PageOf } from '@gatewright/host/tables'
 import { type Transaction, transactionTable } from '@gatewright/host/internal'
 
 // A payment has no table: it consists of two transactions with one id, the parts `sent` and `received`, each with the wallet of
@@ -21,11 +21,10 @@ export async function findSent(
 export function paymentPage(
   db: SqlQueries,
   accountId: string,
-  { after, limit, ...range }: PageOf,
+  page: PageOf,
 ): Promise<readonly Transaction[]> {
-  const values = [accountId, after === 0 ? Number.MAX_SAFE_INTEGER : after, limit]
-  const page = `${PAYMENTS} and position < $2${createdCondition(range, values)} order by position desc limit $3`
-  return transactionTable.select(db, page, values)
+  const values = [accountId]
+  return transactionTable.select(db, PAYMENTS + pageSql(page, values), values)
 }
 
 /** A user who signed with a wallet. */

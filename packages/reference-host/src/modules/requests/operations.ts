@@ -5,8 +5,10 @@ import * as Type from 'typebox/type'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import {
   callerOf,
+  createdRange,
   pageParameters,
   positionCursor,
+  rangeOf,
   readPositionCursor,
   REQUEST_OUTCOMES,
   requests,
@@ -57,6 +59,7 @@ function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
     paths: ['/user/v1/requests'],
     query: Type.Object({
       ...pageParameters(100, 50),
+      ...createdRange,
       outcome: Type.Optional(
         Type.Enum([...REQUEST_OUTCOMES], {
           description: '`refused` are denials, `limited` those of a rate limit, `failed` those of the host',
@@ -81,9 +84,11 @@ function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
     }),
     response: List,
     example: { response: { requests: [exampleRequest], nextCursor: null } },
-    async handle({ caller, query: { limit, cursor, keyId, ...filter } }) {
+    async handle({ caller, query: { limit, cursor, keyId, from, to, ...filter } }) {
       const start = readPositionCursor(cursor)
       if (!start.ok) return start
+      const range = rangeOf({ from, to })
+      if (!range.ok) return range
       const visible = await visibleKeys(issuer, caller)
       if (!visible.ok) return visible
       const { keys, isRoot } = visible.value
@@ -95,6 +100,7 @@ function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
       const found = await requests.list(db, {
         ...filter,
         ...start.value,
+        ...range.value,
         accountId,
         keyIds,
         limit: limit + 1,

@@ -84,9 +84,7 @@ create table {prefix}authorizations (
   foreign key (account_id, card_id) references {prefix}cards (account_id, id)
 ) {by account_id};
 
-create index {prefix}authorizations_card on {prefix}authorizations (account_id, card_id, created_at);
-
-create index {prefix}authorizations_page on {prefix}authorizations (account_id, card_id, position);
+create index {prefix}authorizations_card on {prefix}authorizations (account_id, card_id, created_at, position);
 
 -- Declined authorizations are deleted some time later.
 create index {prefix}authorizations_declined on {prefix}authorizations (created_at)

@@ -19,7 +19,7 @@ create table {prefix}deposits (
   attention text,
   created_at bigint not null,
   updated_at bigint not null,
-  {primary key} (account_id, position),
+  {primary key} (account_id, created_at, position),
   unique (account_id, id)
 ) {by account_id};
 
@@ -50,7 +50,7 @@ create table {prefix}withdrawals (
   open_to_polling_until bigint,
   created_at bigint not null,
   updated_at bigint not null,
-  {primary key} (account_id, position),
+  {primary key} (account_id, created_at, position),
   unique (account_id, id)
 ) {by account_id};
 
@@ -83,7 +83,7 @@ create table {prefix}bills (
   due_at bigint not null,
   paid_at bigint,
   created_at bigint not null,
-  {primary key} (account_id, position),
+  {primary key} (account_id, created_at, position),
   unique (account_id, id)
 ) {by account_id};
 

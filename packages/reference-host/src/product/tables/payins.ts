@@ -14,7 +14,7 @@ create table {prefix}subscriptions (
   -- A canceled subscription has no further period.
   canceled_at bigint,
   -- Not (position) alone: no query plan may read a list through the rows of all accounts.
-  {primary key} (account_id, position),
+  {primary key} (account_id, created_at, position),
   unique (account_id, id),
   unique (account_id, effect_id),
   check ((anchor_at is null) = (paid_months = 0))

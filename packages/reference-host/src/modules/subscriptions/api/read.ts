@@ -65,6 +65,7 @@ export function subscriptionReads(services: SubscriptionServices): readonly Oper
       title: 'List the subscriptions, newest first',
       path: '/user/v1/subscriptions',
       scopes: ['subscriptions.read'],
+      byCreation: true,
       name: 'subscriptions',
       component: component('SubscriptionList', 'A page of subscriptions'),
       item: SubscriptionSchema,
