@@ -26,7 +26,7 @@ const SECONDS = extent(Number(process.env['BENCH_SECONDS'] ?? 6), 1)
 const MOST_TRIPS: Readonly<Record<string, number>> = {
   mint: 3,
   'pay-in': 3,
-  authorization: 9,
+  authorization: 8,
   payment: 5,
   withdrawal: 8,
 }

@@ -5,7 +5,6 @@ import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import type { PolicyDocument, SpendAccess } from '@gatewright/scope-guard/internal'
 import type { Merchant } from '@gatewright/host/internal'
 import { SANDBOX_PROVIDER } from '../../../providers/sandbox.ts'
-import { isAccountLocked } from '../../onboarding/requirements.ts'
 import { PAYMENT_RULE, policiesOnCard } from '../card-above-caller.ts'
 import type { Card } from '../card.ts'
 import type { CardKeyPolicies } from '../key-policies.ts'
@@ -63,14 +62,14 @@ export async function cardPolicies(
 export async function decide(
   { guard, spendStorage }: DecisionServices,
   tx: SqlQueries,
-  { card, policies, now }: CardAtNow,
+  { card, isAccountLocked, policies, now }: CardOfAccount,
   amount: HeldAmount,
 ): Promise<SpendHold | DeclineCause> {
   const { amountCents, currency, heldCents = 0 } = amount
   if (currency !== 'USD') return { reason: 'currency_not_supported' }
   if (card.status !== 'active') return { reason: `card_${card.status}` }
   if (isExpired(card, now)) return { reason: 'card_expired' }
-  if (await isAccountLocked(tx, card.accountId)) return { reason: 'account_locked' }
+  if (isAccountLocked) return { reason: 'account_locked' }
   if (card.limit) {
     const since = windowStart(card.limit.frequency, now)
     const counted = since === undefined ? heldCents : await countedSince(tx, card, since)
@@ -110,6 +109,11 @@ export interface CardAtNow {
   readonly card: Card
   readonly policies: readonly PolicyDocument[] | undefined
   readonly now: EpochMs
+}
+
+/** What decides about an amount: the card, and whether its account is locked, both read in the transaction. */
+export interface CardOfAccount extends CardAtNow {
+  readonly isAccountLocked: boolean
 }
 
 function blockedBy(denial: Pick<Denial, 'details'> | undefined): DeclineCause {

@@ -6,6 +6,7 @@ import {
   decide,
   issuerReason,
   type CardAtNow,
+  type CardOfAccount,
   type DecisionServices,
   type DeclineCause,
   type HeldAmount,
@@ -26,7 +27,7 @@ export interface HoldServices extends DecisionServices {
 export async function holdMoney(
   services: HoldServices,
   tx: SqlQueries,
-  at: CardAtNow,
+  at: CardOfAccount,
   amount: HeldAmount,
   entry: TransactionEntry,
 ): Promise<SpendHold | DeclineCause> {

@@ -4,6 +4,7 @@ import type { SpendHold } from '@gatewright/scope-guard'
 import { events } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { addObject } from '../../../product/provider-objects.ts'
+import { isAccountLocked } from '../../onboarding/requirements.ts'
 import type { CardAtNow, DeclineCause } from './decide.ts'
 import { entryOf } from './endings.ts'
 import { holdMoney, type HoldServices } from './hold-money.ts'
@@ -70,7 +71,8 @@ export function authorizationIncrements(services: IncrementServices): Authorizat
     const { merchant } = row
     const heldCents = row.heldCents + row.clearedCents
     const amount = { id, amountCents, currency, merchant, issuerReason, heldCents }
-    return holdMoney(services, tx, at, amount, entryOf(row, 'pending', heldCents + amountCents))
+    const ofAccount = { ...at, isAccountLocked: await isAccountLocked(tx, row.accountId) }
+    return holdMoney(services, tx, ofAccount, amount, entryOf(row, 'pending', heldCents + amountCents))
   }
 
   return {

@@ -1,6 +1,8 @@
+import { together } from '@gatewright/kernel/internal/sql'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { events, transactions } from '@gatewright/host'
 import { addObject } from '../../../product/provider-objects.ts'
+import { isAccountLocked } from '../../onboarding/requirements.ts'
 import type { AuthorizationRequest, CardAtNow } from './decide.ts'
 import { endings, entryOf, type AuthorizationEndings } from './endings.ts'
 import { holdMoney } from './hold-money.ts'
@@ -52,11 +54,15 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       const { card, now } = at
       const { id, amountCents, currency, merchant } = request
       const { accountId, issuer } = card
-      const known = await authorizationTable.find(tx, accountId, id)
+      const [known, accountLocked] = await together(
+        tx,
+        on => authorizationTable.find(on, accountId, id),
+        on => isAccountLocked(on, accountId),
+      )
       if (known) return { row: known, history: undefined }
       const keyId = card.keyLineage?.lineageId ?? null
       const entry = { ...entryOf({ ...request, accountId, cardId: card.id }, 'pending', amountCents), keyId }
-      const result = await holdMoney(services, tx, at, request, entry)
+      const result = await holdMoney(services, tx, { ...at, isAccountLocked: accountLocked }, request, entry)
       const declined = 'reason' in result ? result : undefined
       const status = declined ? 'declined' : 'authorized'
       const row: Authorization = {
