@@ -6,6 +6,7 @@ import { allow, scopeCatalogue, type Rule, type Verdict } from '@gatewright/kern
 import { manualClock } from '@gatewright/kernel/testing'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import type { Decision } from '@gatewright/http'
+import type { Middleware } from 'koa'
 import type { Test } from 'tap'
 
 type Apps = typeof import('../../../packages/host/dist/http/app.js')
@@ -53,13 +54,14 @@ interface SetUp {
   readonly full?: string
   /** Other services. */
   readonly more?: object
+  readonly middleware?: readonly Middleware[]
 }
 
 /** Serves operations over a guard and limits that record what they are asked. */
 export async function serveOperations(
   t: Test,
   table: readonly Operation[],
-  { key = KEY, requireHttps = false, full, more = {} }: SetUp = {},
+  { key = KEY, requireHttps = false, full, more = {}, middleware = [] }: SetUp = {},
 ) {
   const rules: Rule[] = []
   const buckets: string[] = []
@@ -111,11 +113,14 @@ export async function serveOperations(
     ...more,
   }
   const app = createApp(table, services as unknown as Services, {
-    respond: (method, path) =>
-      method === 'GET' && path === '/page'
-        ? { status: 405, headers: [['X-Page', 'a']], body: Buffer.from('page') }
-        : undefined,
-    respondNotFound: () => undefined,
+    middleware,
+    pages: {
+      respond: (method, path) =>
+        method === 'GET' && path === '/page'
+          ? { status: 405, headers: [['X-Page', 'a']], body: Buffer.from('page') }
+          : undefined,
+      respondNotFound: () => undefined,
+    },
   })
   const server = createServer(app.listener).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -53,12 +53,11 @@ async function served(server: Server, t: Test): Promise<Send> {
     fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`, { method: 'POST', headers, body: '{}' })
 }
 
-/** A Koa application that serves one operation at `/cards` by `KoaGate.serve`. */
+/** A Koa application that serves one operation. */
 function koaTable(api: SetUp['api'], route: SetUp['route']): Koa {
   const gw = koaGate(api, { body: 'stream' })
-  const operation = gw.operation(route, () => reply)
   const app = new Koa()
-  app.use(gw.serve(() => ({ operation, params: {}, pattern: '/cards' })))
+  app.use(gw.handle(route, () => reply))
   return app
 }
 

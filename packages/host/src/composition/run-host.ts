@@ -4,7 +4,7 @@ import { checkOptions, type Clock, type OptionTable, type ScopeCatalogue } from 
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { assertNoShadowing, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Observe } from '@gatewright/http/internal'
-import { createApp, type Pages } from '../http/app.ts'
+import { createApp, type AppOptions } from '../http/app.ts'
 import { requestTimeLimit } from '../http/request-time.ts'
 import { safely } from '../observability/safely.ts'
 import type { Documentation } from '../openapi/document.ts'
@@ -32,7 +32,7 @@ export interface Product<S> {
 }
 
 /** Options of a start. */
-export interface HostOptions {
+export interface HostOptions extends AppOptions {
   /** Called with one decision event per request. */
   readonly observe: Observe
   /** Called with failures outside requests. */
@@ -44,8 +44,6 @@ export interface HostOptions {
    * time does not pass between them.
    */
   readonly repeatChores?: boolean
-  /** Documents for browsers, which are served before the operations. Default: none. */
-  readonly pages?: Pages
 }
 
 const OPTIONS: OptionTable<HostOptions> = {
@@ -54,6 +52,7 @@ const OPTIONS: OptionTable<HostOptions> = {
   clock: true,
   repeatChores: true,
   pages: true,
+  middleware: true,
 }
 
 /** A running host, with the services that it works with. */
@@ -149,7 +148,7 @@ export async function runHost<S extends HostServices>(
       aliasTable,
       table.flatMap(({ paths }) => paths),
     )
-    const app = createApp(table, mountServices(services), given.pages)
+    const app = createApp(table, mountServices(services), given)
     const server = createServer(
       { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
       app.listener,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import type { Outcome } from '@gatewright/http/internal'
-import Koa, { type Context } from 'koa'
+import { requestFacts, send } from '@gatewright/http/koa'
+import Koa, { type Middleware } from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
 import type { MountServices } from './host-gate.ts'
@@ -26,6 +27,14 @@ export interface Pages {
 
 const NO_PAGES: Pages = { respond: () => undefined, respondNotFound: () => undefined }
 
+/** What an application serves beside its operations. */
+export interface AppOptions {
+  /** Documents for browsers, which are served before the operations. Default: none. */
+  readonly pages?: Pages
+  /** Koa middleware of the team. It runs for every request, before pages and operations, in this order. Default: none. */
+  readonly middleware?: readonly Middleware[]
+}
+
 /** The application and its shutdown. */
 interface App {
   /** Responds to the requests of a server. */
@@ -34,55 +43,59 @@ interface App {
   drain(): void
 }
 
-/** Creates the application: pages for browsers, operations, and responses for paths and methods without an operation. */
+/**
+ * Creates the application: a team's middleware, pages for browsers, operations, and responses for paths and methods without an
+ * operation. An error that the team's middleware throws is rendered and reported as one of an operation.
+ */
 export function createApp(
   table: readonly Operation[],
   services: MountServices,
-  pages: Pages = NO_PAGES,
+  { pages = NO_PAGES, middleware = [] }: AppOptions = {},
 ): App {
-  const {
-    koa: bind,
-    operations,
-    drain,
-  } = mount(table, { ...services, notFoundPage: accept => pages.respondNotFound(accept) })
+  const notFoundPage = pages.respondNotFound.bind(pages)
+  const { koa, gate, operations } = mount(table, { ...services, notFoundPage })
   const routes = createRouteTable(
     operations.flatMap(([{ method, paths }, value]) =>
       paths.map(path => ({ method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1'), value })),
     ),
   )
   const nearestPath = nearestPathOf(operations.flatMap(([{ paths }]) => paths))
-  const serve = bind.serve(({ method, path }) => {
-    const found = routes.find(method, path)
-    if (!found) return noSuchRoute(routes, nearestPath, path, method)
-    return { operation: found.value, params: found.params, pattern: found.pattern }
-  })
   const app = new Koa()
   // Otherwise Koa prints errors that happen after the response, such as a client that disconnects.
   app.silent = true
   let draining = false
-  const pageOf = ({ method, path, headers }: Pick<Context, 'method' | 'path' | 'headers'>) =>
-    pages.respond(method, path, headers)
-  app.use(ctx => {
-    const page = pageOf(ctx)
-    if (!page) return
+  app.use(async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      await koa.otherwise(ctx, () => ({ kind: 'failure', error }))
+    }
+  })
+  for (const each of middleware) app.use(each)
+  app.use(async (ctx, next) => {
+    const page = pages.respond(ctx.method, ctx.path, ctx.headers)
+    if (!page) return next()
     for (const [name, value] of page.headers) ctx.set(name, value)
     if (draining) ctx.set('Connection', 'close')
     // Setting an absent body changes the status to 204, so the status is set last.
     ctx.body = page.body
     ctx.status = page.status
   })
-  const sendPage = app.callback()
+  app.use(async (ctx, next) => {
+    const entered = gate.enter(ctx.req, () => requestFacts(ctx, gate.settings.trusted))
+    if (!entered.ok) return send(ctx, entered.response)
+    const { path, method } = entered.value.facts
+    const found = routes.find(method, path)
+    if (!found) return koa.otherwise(ctx, () => noSuchRoute(routes, nearestPath, path, method))
+    Object.assign(ctx, { params: found.params, _matchedRoute: found.pattern })
+    return found.value(ctx, next)
+  })
+  const respond = app.callback()
   return {
-    // `serve` writes the whole response itself. What Koa does after a middleware, such as watching for the end of the response, would cost
-    // 8 % of a guarded read (npm run bench -- host).
-    listener(req, res) {
-      const ctx = app.createContext(req, res)
-      if (pageOf(ctx)) void sendPage(req, res)
-      else serve(ctx, async () => {}).catch((error: Error) => ctx.onerror(error))
-    },
+    listener: (req, res) => void respond(req, res),
     drain() {
       draining = true
-      drain()
+      gate.drain()
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { HandlerResponse } from '@gatewright/http'
 import type { KoaGate } from '@gatewright/http/koa'
-import type { KoaOperation } from '@gatewright/http/internal'
+import type { KoaMiddleware } from '@gatewright/http/internal'
 import { compileSchema } from '../schemas/check.ts'
 import { deny } from './codes.ts'
 import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
@@ -17,9 +17,9 @@ export function mountSigned(
   operation: PlainOperation,
   admit: object,
   { providerMessages }: MountServices,
-): KoaOperation {
+): KoaMiddleware {
   const validateBody = operation.body && compileSchema(operation.body)
-  return koa.operation(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
+  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven

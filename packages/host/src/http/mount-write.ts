@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { HandlerResponse } from '@gatewright/http'
-import type { GuardedCall, KoaOperation } from '@gatewright/http/internal'
+import type { GuardedCall, KoaMiddleware } from '@gatewright/http/internal'
 import type { KoaGate } from '@gatewright/http/koa'
 import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/internal/sql'
@@ -23,10 +23,10 @@ export function mountWrite(
   koa: KoaGate,
   operation: LedgerOperation,
   parts: WriteParts,
-): KoaOperation {
+): KoaMiddleware {
   const { idempotency = 'required' } = operation
   const transactional = transactionalRoute(api, operation, parts)
-  const keyed = koa.operation({
+  const keyed = koa.handle({
     ...transactional,
     async run(call, decision) {
       const outcome = await transactional.run(call, decision)
@@ -36,12 +36,11 @@ export function mountWrite(
   })
   if (idempotency === 'required') return keyed
   const route = api.guardedBy('session', parts.rule, parts.options)
-  const plain = koa.operation(route, async call =>
+  const plain = koa.handle(route, async call =>
     withIgnored(operation, call, await writeOnce(operation, call, call.caller, parts.services)),
   )
   if (idempotency === 'none') return plain
-  return (ctx, context, found) =>
-    (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, context, found)
+  return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
 }
 
 /** Makes the route of a write with an idempotency key: its rows, its spend and its stored response commit together. */

@@ -1,5 +1,5 @@
 import type { HandlerResponse } from '@gatewright/http'
-import type { AuthenticatedRequest, DenialWithHeaders, KoaOperation } from '@gatewright/http/internal'
+import type { AuthenticatedRequest, DenialWithHeaders, KoaMiddleware } from '@gatewright/http/internal'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import { koaGate, type KoaGate } from '@gatewright/http/koa'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
@@ -25,9 +25,8 @@ import { targetDenial } from './request-target.ts'
 /** One gate, with each operation of the table, mounted. */
 interface MountedGate {
   readonly koa: KoaGate
-  readonly operations: readonly (readonly [operation: Operation, middleware: KoaOperation])[]
-  /** See `OpenGate.drain`. */
-  drain(): void
+  readonly gate: HostGate
+  readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
 }
 
 /** Creates the gate and mounts each row of the table as one of its routes. */
@@ -37,7 +36,7 @@ export function mount(table: readonly Operation[], services: MountServices): Mou
   const operations = table.map(
     operation => [operation, mountOperation(api, koa, operation, services)] as const,
   )
-  return { koa, operations, drain: () => api.drain() }
+  return { koa, gate: api, operations }
 }
 
 function mountOperation(
@@ -45,7 +44,7 @@ function mountOperation(
   koa: KoaGate,
   operation: Operation,
   services: MountServices,
-): KoaOperation {
+): KoaMiddleware {
   const options = {
     ...(operation.query ? { query: querySchema(operation.query) } : {}),
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
@@ -59,10 +58,10 @@ function mountOperation(
   if (credential === 'provider') return mountSigned(api, koa, operation, { admit: options.admit }, services)
   if (credential === 'none') {
     const route = api.open(id, options)
-    return koa.operation(route, call => handlePlain(operation, call, undefined))
+    return koa.handle(route, call => handlePlain(operation, call, undefined))
   }
   const route = api.guardedBy(GATE_CREDENTIALS[credential], rule, options)
-  return koa.operation(route, call => handlePlain(operation, call, call.caller))
+  return koa.handle(route, call => handlePlain(operation, call, call.caller))
 }
 
 /** The credentials of the gate, by the credential that an operation names, in the order in which they are tried. */

@@ -4,19 +4,21 @@ import type { WireResponse } from '../ports.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
 import type { CaptureEnding } from './capture-node.ts'
 import { follow, partOf, stopFollowing } from './handler-scope.ts'
-import type { KoaContext } from './koa-types.ts'
-import { fieldsByName } from './node-response.ts'
+import type { KoaContext, KoaResponder } from './koa-types.ts'
+import { fieldsByName, writeWire } from './node-response.ts'
 
-/** Sends a response through Koa. */
-export function sendText(
-  ctx: Pick<KoaContext, 'status' | 'body' | 'set'>,
-  { status, headers, body }: WireResponse,
-): void {
-  ctx.status = status
+/** Sends a response through Koa. A body that is made piece by piece is written at once, so that middleware cannot read it. */
+export function sendText(ctx: KoaResponder, response: WireResponse): void {
+  const { status, headers, body, chunks } = response
+  if (chunks) {
+    ctx.respond = false
+    return writeWire(ctx.req, ctx.res, response)
+  }
+  // Before the body, for which Koa otherwise looks for a type.
+  for (const [name, values] of fieldsByName(headers)) ctx.set(name, values)
   ctx.body = body === '' ? null : body
   // Koa changes the status of an empty response to 204.
   ctx.status = status
-  for (const [name, values] of fieldsByName(headers)) ctx.set(name, values)
 }
 
 /** What capturing the response of the middleware after a guard needs. */

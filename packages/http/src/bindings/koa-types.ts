@@ -1,9 +1,7 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { CanonicalFacts, NodeRequest } from '../request/facts.ts'
-import type { WireResponse } from '../ports.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import type { RequestContext } from '../route/request-context.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
 import type { NodeResponse } from './node-response.ts'
 
@@ -34,24 +32,11 @@ export interface KoaContext {
   set(name: string, value: string | string[]): void
 }
 
+/** The members by which a response is sent. */
+export type KoaResponder = Pick<KoaContext, 'req' | 'res' | 'status' | 'body' | 'respond' | 'set'>
+
 /** A Koa middleware. */
 export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>
-
-/** An operation of `KoaGate.serve`. */
-export type KoaOperation = (
-  ctx: KoaContext,
-  context: RequestContext,
-  found: MatchedRoute,
-) => Promise<WireResponse>
-
-/** How a request matched a route. */
-export interface MatchedRoute {
-  readonly operation: KoaOperation
-  /** Path parameters by name, decoded. */
-  readonly params: Readonly<Record<string, string>>
-  /** The pattern of the route, such as `/cards/:id`. */
-  readonly pattern: string
-}
 
 /** Mounts the operations of a gate on Koa. */
 export interface KoaGate {
@@ -63,16 +48,6 @@ export interface KoaGate {
   /** Mounts an operation whose handler returns its response. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
-  /** Makes an operation for `serve`, as `handle` makes a middleware. */
-  operation<C extends OpenCall>(route: CompleteRoute<C>): KoaOperation
-  operation<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaOperation
-  /**
-   * Makes the middleware of an application that serves nothing but operations of the gate. `find` gets the facts under current
-   * names, and returns the operation of the request, or the outcome to send if no operation serves the request. It replaces `aliases`, a router and
-   * `handle`. Each response is written to `ctx.res` at once (`ctx.respond` is false), so middleware around it can neither read
-   * nor change it.
-   */
-  serve(find: (facts: CanonicalFacts) => MatchedRoute | Outcome): KoaMiddleware
   /** Responds to a request that no operation serves, or that failed outside the gate. */
   otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
   /**

@@ -4,20 +4,13 @@ import { wire, type HttpResponse } from '../response/http-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { captureKoa, sendText } from './koa-capture.ts'
-import type { KoaContext, KoaGate, KoaMiddleware, KoaOperation } from './koa-types.ts'
+import type { KoaContext, KoaGate, KoaMiddleware, KoaResponder } from './koa-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { addFields, connectionOf, onSent, writeWire } from './node-response.ts'
+import { addFields, connectionOf, onSent } from './node-response.ts'
 import { guarding } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import {
-  startCall,
-  checkedGuardingRoute,
-  perform,
-  performEntered,
-  runOf,
-  type IncomingRequest,
-} from '../route/perform.ts'
+import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 
 export type { KoaContext, KoaGate } from './koa-types.ts'
@@ -31,7 +24,7 @@ export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: Trusted
  * Sends a response through Koa: a string body as it is, anything else as JSON, none if undefined. If the response has no
  * `Content-Type`, sets that of JSON.
  */
-export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, output: HttpResponse): void {
+export function send(ctx: KoaResponder, output: HttpResponse): void {
   sendText(ctx, wire(output))
 }
 
@@ -63,14 +56,6 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   const facts = (ctx: KoaContext) => (): RequestFacts =>
     // koa-mount removes its path from `req.url`.
     nodeFacts(ctx.req, gate.settings.trusted, ctx.originalUrl)
-  const operation = <C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaOperation => {
-    const run = runOf(route, handler)
-    return (ctx, context, { params, pattern }) => {
-      const readBody = (): ReturnType<IncomingRequest['readBody']> => read.bytes(ctx)
-      const connection = connectionOf(ctx.res)
-      return performEntered(route, context, { params, pattern, readBody, connection }, run)
-    }
-  }
   const incoming = (ctx: KoaContext, readBody: IncomingRequest['readBody']): IncomingRequest => {
     const { req, res, params = {}, _matchedRoute: pattern } = ctx
     const replaceBody = (fields: Record<string, unknown>): void => access.assign(ctx, fields)
@@ -123,10 +108,6 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
       )
     },
 
-    operation,
-
-    serve: find => serve(gate, facts, find),
-
     guard(route) {
       checkedGuardingRoute(route)
       const guard: KoaMiddleware = async (ctx, next) => {
@@ -152,27 +133,5 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         throw new TypeError(`${route.operation}: mount its middleware before the handler`)
       return known.call as C
     },
-  }
-}
-
-/** See `KoaGate.serve`. */
-function serve(
-  gate: OpenGate,
-  facts: (ctx: KoaContext) => () => RequestFacts,
-  find: Parameters<KoaGate['serve']>[0],
-): KoaMiddleware {
-  return async ctx => {
-    ctx.respond = false
-    const entered = gate.enter(ctx.req, facts(ctx))
-    if (!entered.ok) return writeWire(ctx.req, ctx.res, entered.response)
-    const context = entered.value
-    try {
-      const found = find(context.facts)
-      const response =
-        'kind' in found ? gate.conclude(context, found) : await found.operation(ctx, context, found)
-      writeWire(ctx.req, ctx.res, response)
-    } catch (error) {
-      writeWire(ctx.req, ctx.res, gate.conclude(context, { kind: 'failure', error }))
-    }
   }
 }

@@ -27,9 +27,6 @@ export interface IncomingRequest {
   readonly connection: Connection
 }
 
-/** A request whose old names are translated. */
-export type EnteredRequest = Omit<IncomingRequest, 'request' | 'facts'>
-
 /** Returns an empty body, for requests whose body is absent or not needed. */
 const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 
@@ -69,7 +66,16 @@ export async function startCall<C extends OpenCall>(
   captured: boolean,
 ): Promise<StepResult<StartedCall<C>>> {
   const entered = gate.enter(incoming.request, incoming.facts)
-  return entered.ok ? startEntered(route, entered.value, incoming, captured) : entered
+  if (!entered.ok) return entered
+  const { value: context } = entered
+  const authorized = await authorizeEntered(route, context, incoming)
+  if (!authorized.ok) return authorized
+  const { params, connection, replaceBody } = incoming
+  const readBody = readsBody(route, context, captured)
+    ? async () => codingDenial(context.facts) ?? incoming.readBody()
+    : noBody
+  const source = { params, readBody, connection, captured }
+  return route.startCall(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }
 
 /** Whether the gate reads the body of a request. An existing handler may read the body of a GET, if a parser runs for every method. */
@@ -79,22 +85,6 @@ function readsBody(
   captured: boolean,
 ): boolean {
   return captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
-}
-
-async function startEntered<C extends OpenCall>(
-  route: Route<C>,
-  context: RequestContext,
-  incoming: EnteredRequest,
-  captured: boolean,
-): Promise<StepResult<StartedCall<C>>> {
-  const authorized = await authorizeEntered(route, context, incoming)
-  if (!authorized.ok) return authorized
-  const { params, connection, replaceBody } = incoming
-  const readBody = readsBody(route, context, captured)
-    ? async () => codingDenial(context.facts) ?? incoming.readBody()
-    : noBody
-  const source = { params, readBody, connection, captured }
-  return route.startCall(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }
 
 /** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is a response or a denial. */
@@ -170,18 +160,7 @@ export async function perform<C extends OpenCall>(
   incoming: IncomingRequest,
   run: CompleteRoute<C>['run'],
 ): Promise<WireResponse> {
-  const entered = gate.enter(incoming.request, incoming.facts)
-  return entered.ok ? performEntered(route, entered.value, incoming, run) : entered.response
-}
-
-/** Runs the steps after the translation of old names, and the handler. Returns the response to send. */
-export async function performEntered<C extends OpenCall>(
-  route: Route<C>,
-  context: RequestContext,
-  incoming: EnteredRequest,
-  run: CompleteRoute<C>['run'],
-): Promise<WireResponse> {
-  const started = await startEntered(route, context, incoming, false)
+  const started = await startCall(gate, route, incoming, false)
   return started.ok ? finish(started.value, run) : started.response
 }
 

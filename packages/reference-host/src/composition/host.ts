@@ -35,6 +35,7 @@ const OPTIONS: OptionTable<StartOptions> = {
   report: true,
   clock: true,
   repeatChores: true,
+  middleware: true,
   providers: true,
 }
 
