@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { distributeSchema } from './citus.ts'
 import { uniqueName } from './stores.ts'
 
 /** Which stores a test host runs on. */
@@ -24,6 +25,7 @@ export async function hostStoresEnv(
   if (stores.startsWith('embedded')) return { env: redis, drop: async () => {} }
   const schema = uniqueName()
   await administer(`create schema ${schema}`)
+  await distributeSchema(process.env['TEST_POSTGRES_URL'] as string, schema)
   const url = new URL(process.env['TEST_POSTGRES_URL'] as string)
   url.searchParams.set('options', `-c search_path=${schema}`)
   const env = {

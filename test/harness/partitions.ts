@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { PlanNode } from './citus-refusals.ts'
 import { dividedTables } from './table-marks.ts'
 
 /** A statement as it was sent. */
@@ -33,33 +34,26 @@ export function recordStatements(matches = (text: string): boolean => text.inclu
   }
 }
 
-/**
- * Plans a statement with its values, without running it, and returns the tables of which the plan reads several partitions, each with
- * their number. Tables that a function reads are not in the plan.
- */
-export async function tablesInSeveralPartitions(
-  pool: pg.Pool,
-  { text, values }: SentStatement,
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ 'QUERY PLAN': unknown }>(`explain (format json) ${text}`, [...values])
-  const plan = JSON.stringify(rows[0]?.['QUERY PLAN'])
-  const partitions = new Map<string, Set<string>>()
-  for (const [, partition = '', table = ''] of plan.matchAll(/"Relation Name":"((gw_\w+)_p\d+of\d+)"/g))
-    partitions.set(table, (partitions.get(table) ?? new Set()).add(partition))
-  return [...partitions].filter(([, found]) => found.size > 1).map(([table, { size }]) => `${table}: ${size}`)
+/** Plans a statement with its values, without running it. Tables that a function reads are not in the plan. */
+export async function planOf(pool: pg.Pool, { text, values }: SentStatement): Promise<PlanNode> {
+  const { rows } = await pool.query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>(
+    `explain (format json) ${text}`,
+    [...values],
+  )
+  return (rows[0] as { 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] })['QUERY PLAN'][0].Plan
 }
 
 /** Into how many partitions `divideTables` divides each table. */
 export const PARTITIONS = 8
 
 /**
- * Divides the tables of account data into native partitions, empty as they are after a migration. Postgres refuses a key that lacks the
+ * Divides all tables but reference tables into native partitions, empty as they are after a migration. Postgres refuses a key that lacks the
  * column, and plans which partitions a statement looks at, as a database of several machines does.
  */
 export async function divideTables(pool: pg.Pool): Promise<void> {
   const client = await pool.connect()
   try {
-    const tables = [...dividedTables(/^by (\w+)$/)]
+    const tables = [...dividedTables()]
     const { rows: foreign } = await client.query<{ name: string; definition: string }>(
       `select conrelid::regclass::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
         where contype = 'f' and connamespace = current_schema()::regnamespace`,

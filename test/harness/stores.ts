@@ -7,6 +7,7 @@ import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
 import Database from 'libsql'
 import pg from 'pg'
 import { createClient } from 'redis'
+import { distributeSchema } from './citus.ts'
 
 /** Clients over separate connections to one real store, and what closes them. */
 export interface Connections<Client> {
@@ -57,6 +58,7 @@ export async function openPostgresPool(
     await admin.connect()
     await admin.query(`create schema if not exists ${schema}`).finally(() => admin.end())
     createdSchemas.add(schema)
+    await distributeSchema(url('TEST_POSTGRES_URL'), schema)
   }
   const pool = new pg.Pool({ connectionString: at, max: size, options: `-c search_path=${schema}` })
   pool.on('error', () => {})

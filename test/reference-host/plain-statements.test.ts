@@ -7,6 +7,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cardUser } from '../harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
+import { CHORES, done } from '../harness/host-work.ts'
 import { moneyUser, payinOf } from '../harness/money.ts'
 import { recordStatements } from '../harness/partitions.ts'
 import { uniqueName } from '../harness/stores.ts'
@@ -39,11 +40,6 @@ async function openDatabase(t: Test, level: string): Promise<URL> {
   })
   url.username = name
   return url
-}
-
-const done = (response: HttpResponse): HttpResponse => {
-  if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(response.body)}`)
-  return response
 }
 
 for (const level of ['read committed', 'serializable'])
@@ -90,15 +86,7 @@ for (const level of ['read committed', 'serializable'])
     for (const { status } of parallel) t.ok([200, 409, 503].includes(status), `status ${status}`)
     const distinct = parallel.slice(4).filter(({ status }) => status === 200).length
     t.ok(distinct > 0, 'simultaneous payments succeed')
-    for (const chore of [
-      'run jobs',
-      'measure',
-      'fold balances',
-      'expire pay-ins',
-      'collect garbage',
-      'maintain keys',
-    ])
-      await host.chore(chore)
+    for (const chore of CHORES) await host.chore(chore)
     done(await money.read('/transactions'))
 
     const session = bearer(ann.token)
