@@ -91,7 +91,7 @@ create table {prefix}provider_messages (
 create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
 
 -- Events of providers that could not be applied: they name an object that is unknown here or cannot take them yet, or repeat an id with
--- another content. From attention_at on they wait for the operator.
+-- another content. From attention_at on they wait for the operator. Few rows, which are read by their object and locked.
 create table {prefix}kept_events (
   id {id} primary key,
   provider {id} not null,
@@ -109,7 +109,7 @@ create table {prefix}kept_events (
   attention_at bigint not null,
   handled_at bigint,
   reference text
-) {lookup by id};
+) {reference};
 
 create index {prefix}kept_events_object on {prefix}kept_events (provider, object_id) where handled_at is null;
 
