@@ -3,8 +3,8 @@ export { unitsOf } from './chain/receivers.ts'
 export { viemReader } from './chain/viem-reader.ts'
 export { branchOfXpub } from './chain/xpub.ts'
 export { configurationPage } from './config/page.ts'
-export { accountCipher } from './modules/crypto/account-cipher.ts'
-export { accountKeys } from './modules/crypto/account-keys.ts'
+export { accountCipher } from './modules/encryption/account-cipher.ts'
+export { accountKeys } from './modules/encryption/account-keys.ts'
 export { confirmationsOf, mismatch } from './modules/subscriptions/onchain/match-transfer.ts'
 export { nextStatus, PAYIN_MOVES, PAYIN_STATUSES } from './modules/subscriptions/payins/states.ts'
 export { aliasTable } from './product/aliases.ts'
@@ -24,8 +24,8 @@ export type {
   CipherProblem,
   CipherResult,
   EncryptedText,
-} from './modules/crypto/account-cipher.ts'
-export type { AccountKeys } from './modules/crypto/account-keys.ts'
+} from './modules/encryption/account-cipher.ts'
+export type { AccountKeys } from './modules/encryption/account-keys.ts'
 export type { Mismatch, Payable } from './modules/subscriptions/onchain/match-transfer.ts'
 export type { PayinCause, PayinStatus } from './modules/subscriptions/payins/states.ts'
 export type { PaidTerm, Plan, PlanInterval } from './product/plans.ts'

@@ -11,8 +11,8 @@ import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
 import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
 import { cardOperations } from '../modules/cards/operations.ts'
 import { contractOperations } from '../modules/contracts/operations.ts'
-import { cryptoOperations } from '../modules/crypto/operations.ts'
-import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
+import { cryptoOperations } from '../modules/encryption/operations.ts'
+import { partnerCryptoOperations } from '../modules/encryption/partner-operations.ts'
 import { FIND_JOB, findJob } from '../modules/deposits/job.ts'
 import { depositReportEvent } from '../modules/deposits/report-event.ts'
 import { depositOperations } from '../modules/deposits/operations.ts'
@@ -141,7 +141,7 @@ export const modules: readonly Module<Services>[] = [
   { operations: services => [readSupport(services)] },
   {
     operations: services => [...cryptoOperations(services), ...partnerCryptoOperations(services)],
-    commands: () => import('../modules/crypto/commands.ts'),
+    commands: () => import('../modules/encryption/commands.ts'),
   },
   { operations: referralOperations },
   { operations: notificationOperations },

@@ -12,7 +12,7 @@ import {
   table,
   text,
 } from '@gatewright/host/tables'
-import type { EncryptedText } from '../crypto/account-cipher.ts'
+import type { EncryptedText } from '../encryption/account-cipher.ts'
 
 /** How often a card's limit resets. */
 export const LIMIT_FREQUENCIES = [
