@@ -18,6 +18,28 @@ export function importCycles(sources: readonly Source[]): string[][] {
   return [...groups].toSorted().map(group => group.split('\n'))
 }
 
+/** Pairs of folders that lie in one folder and import from each other, types included, with one import each. */
+export function folderPairs(sources: readonly Source[]): string[] {
+  const first = new Map<string, string>()
+  const pairs: string[] = []
+  for (const { path, text } of sources)
+    for (const target of targets(path, text)) {
+      const [from, to] = foldersApart(path, target)
+      if (from === undefined || to === undefined || first.has(`${from} ${to}`)) continue
+      first.set(`${from} ${to}`, `${path} imports ${target}`)
+      const back = first.get(`${to} ${from}`)
+      if (back !== undefined) pairs.push(`${back}, and ${path} imports ${target}`)
+    }
+  return pairs
+}
+
+/** The two folders at which the paths of two files part. Undefined for a file that lies where they part. */
+function foldersApart(one: string, other: string): readonly (string | undefined)[] {
+  const [here, there] = [one.split('/'), other.split('/')]
+  const at = here.findIndex((name, index) => name !== there[index])
+  return [here, there].map(names => (at < names.length - 1 ? names.slice(0, at + 1).join('/') : undefined))
+}
+
 function targets(path: string, text: string): string[] {
   return importsOf(text)
     .filter(({ specifier }) => specifier.startsWith('.'))

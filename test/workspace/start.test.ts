@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { posix } from 'node:path'
+import { posix, sep } from 'node:path'
 import t from 'tap'
+import { filesBelow } from '../harness/files.ts'
 import { importsOf, packageOf } from './imports.ts'
 import { manifest } from './tree.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { sep } from 'node:path'
 import { filesBelow } from '../harness/files.ts'
-import type { Package } from './rules.ts'
+import type { Package, Source } from './rules.ts'
 
 /** The part of a `package.json` that tests read. */
 export interface Manifest {
@@ -36,15 +36,22 @@ function declaredBy({ dependencies, optionalDependencies, peerDependencies }: Ma
   return { ...dependencies, ...optionalDependencies, ...peerDependencies }
 }
 
+/** The scripts of the pages. */
+export function readBrowser(): Source[] {
+  return filesBelow('packages/reference-host/browser', '.ts').map(readSource)
+}
+
+const readSource = (path: string): Source => ({
+  path: path.split(sep).join('/'),
+  text: readFileSync(path, 'utf8'),
+})
+
 /** The packages of this repository, with their sources. */
 export function readPackages(): Package[] {
   return packageNames().map(name => ({
     name,
     dependencies: Object.keys(declaredBy(manifest(name))),
     peers: Object.keys(manifest(name).peerDependencies ?? {}),
-    sources: filesBelow(`packages/${name}/src`, '.ts').map(path => ({
-      path: path.split(sep).join('/'),
-      text: readFileSync(path, 'utf8'),
-    })),
+    sources: filesBelow(`packages/${name}/src`, '.ts').map(readSource),
   }))
 }

@@ -1,4 +1,5 @@
-import { denier, type DenialOf } from '@gatewright/kernel/internal'
+import type { Denial } from '@gatewright/kernel'
+import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel/internal'
 
 /** Every code of this package's own responses, with its HTTP status. */
 export const codes = {
@@ -17,6 +18,9 @@ export const codes = {
 export type RequestDenial = DenialOf<
   Pick<typeof codes, 'invalid_request' | 'payload_too_large' | 'unsupported_media_type'>
 >
+
+/** A denial with the header fields of its response. */
+export type DenialWithHeaders = Denial & { readonly headers?: readonly HeaderField[] }
 
 /** Makes a denial of this package. */
 export const deny: ReturnType<typeof denier<typeof codes>> = denier(codes)

@@ -1,18 +1,12 @@
 import type { Rule } from '@gatewright/kernel'
 import { checkedRule, unknownName } from '@gatewright/kernel/internal'
 import type { Gate } from './gate-types.ts'
-import { checkedNoEffectStatuses } from './idempotency/no-effect.ts'
+import { checkedNoEffectStatuses } from './response/no-effect.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
 import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
 import { checkedSchemas, hasOldFields } from './request/input.ts'
 import { authenticator, sessionCredential } from './route/credentials.ts'
-import type {
-  GuardedCall,
-  OpenCall,
-  RouteOptions,
-  WriteOptions,
-  IdempotentOptions,
-} from './route/handler-types.ts'
+import type { GuardedCall, OpenCall, RouteOptions, WriteOptions, IdempotentOptions } from './handler-types.ts'
 import type { GateContext } from './route/request-context.ts'
 import { makeRoute, type RouteDependencies } from './route/route.ts'
 import type { CompleteRoute, Route } from './route/steps.ts'

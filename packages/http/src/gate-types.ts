@@ -25,7 +25,7 @@ import type {
   SpendingCall,
   TransactionContext,
   WriteOptions,
-} from './route/handler-types.ts'
+} from './handler-types.ts'
 import type { RequestContext } from './route/request-context.ts'
 import type { CompleteRoute, Route, StepResult } from './route/steps.ts'
 

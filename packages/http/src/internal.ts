@@ -24,7 +24,8 @@ export type { CanonicalFacts, OldName, RequestFacts } from './request/facts.ts'
 export type { CheckedInput, InputSchemas, StandardSchema } from './request/input.ts'
 export type { Observe } from './response/decision.ts'
 export type { ErrorShape, HttpResponse } from './response/http-response.ts'
-export type { DenialWithHeaders, Outcome, Render } from './response/outcome.ts'
+export type { DenialWithHeaders } from './codes.ts'
+export type { Outcome, Render } from './response/outcome.ts'
 export type {
   AmountCall,
   AuthenticatedRequest,
@@ -35,7 +36,7 @@ export type {
   SpendingCall,
   TransactionContext,
   WriteOptions,
-} from './route/handler-types.ts'
+} from './handler-types.ts'
 export { assertUnguarded, guarding } from './route/guarding.ts'
 export type { CompleteRoute, Route } from './route/steps.ts'
 export type { ConnectListener, ConnectMiddleware, ConnectRequest } from './bindings/connect-types.ts'

@@ -124,7 +124,7 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
     'const MAX_CACHE_BYTES = 16 * 1024 * 1025;',
   ),
   ...changes(
-    'keys/revoke-account.ts',
+    'sessions/revoke-account.ts',
     'the decision denies nothing, so the other branch is for the type only',
     'return { keys: revoked.ok ? revoked.value : 0, sessions: await endAccountSessions(accountId) };',
     'return { keys: revoked.ok ? revoked.value : 1, sessions: await endAccountSessions(accountId) };',

@@ -1,6 +1,6 @@
 import { addedFields, capturedResponse, fieldPairs, sizeError, streamError } from './captured-response.ts'
 import type { ExpressWatch } from './express-errors.ts'
-import type { HandlerFailure } from '../idempotency/no-effect.ts'
+import type { HandlerFailure } from '../response/no-effect.ts'
 import { outside, stopFollowing } from './handler-scope.ts'
 import type { ResponseAuthor } from './handler-watch.ts'
 import { keepLate, type LateResponse } from './late-response.ts'

@@ -1,6 +1,6 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { NodeRequest } from '../request/facts.ts'
-import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import type { CompleteRoute, Route, StepResult } from '../route/steps.ts'
 import type { NodeResponse } from './node-response.ts'
 

@@ -1,7 +1,7 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { NodeRequest } from '../request/facts.ts'
 import type { NodeResponse } from './node-response.ts'
-import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
 
 /** The members of a Fastify request that are used. Fastify itself is not imported. */

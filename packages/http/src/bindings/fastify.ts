@@ -20,7 +20,7 @@ import { connectionOf, fieldsByName, onSent } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
 import { guarding, mountedTwice, operationGuardedBy } from '../route/guarding.ts'
-import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 

@@ -1,6 +1,6 @@
 import type { OpenGate } from '../gate-types.ts'
 import { parseJsonObject } from '../request/body.ts'
-import type { OpenCall } from '../route/handler-types.ts'
+import type { OpenCall } from '../handler-types.ts'
 import { startCall, type IncomingRequest } from '../route/perform.ts'
 import { isRedirect, thrownResponse } from '../response/thrown-response.ts'
 import type { StartedCall, Route } from '../route/steps.ts'

@@ -1,5 +1,5 @@
 import type { Session, Verdict } from '@gatewright/kernel'
-import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
 
 /** What an existing handler returns. Undefined only on Bun, where `server.upgrade(request)` has made the connection a WebSocket. */

@@ -9,7 +9,7 @@ import { HonoWatch } from './hono-watch.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { guarding } from '../route/guarding.ts'
-import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import { checkedGuardingRoute, perform, runOf } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 

@@ -1,7 +1,7 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { CanonicalFacts, NodeRequest } from '../request/facts.ts'
 import type { Outcome } from '../response/outcome.ts'
-import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
 import type { NodeResponse } from './node-response.ts'
 

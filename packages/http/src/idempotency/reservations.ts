@@ -7,7 +7,7 @@ import type {
   SpendGuardPort,
   WireResponse,
 } from '../ports.ts'
-import type { OpenHold, SpendingCall } from '../route/handler-types.ts'
+import type { OpenHold, SpendingCall } from '../handler-types.ts'
 
 type Undo = Parameters<IdempotencyPort['complete']>[2]
 type Completion = Awaited<ReturnType<IdempotencyPort['complete']>>

@@ -3,13 +3,8 @@ import type { HeaderField } from '@gatewright/kernel/internal'
 import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
 import type { DecisionDraft } from '../response/decision.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
-import type {
-  GuardedCall,
-  HandlerResponse,
-  TransactionContext,
-  WriteOptions,
-} from '../route/handler-types.ts'
-import { outcomeOf } from '../route/perform.ts'
+import type { GuardedCall, HandlerResponse, TransactionContext, WriteOptions } from '../handler-types.ts'
+import { outcomeOf } from '../response/handler-outcome.ts'
 import { notReserved } from './reservations.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { checkReplay, recordFields, type RunDependencies } from './run.ts'

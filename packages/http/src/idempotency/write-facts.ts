@@ -1,5 +1,5 @@
 import type { AccessLike, WriteFacts } from '../ports.ts'
-import type { GuardedCall } from '../route/handler-types.ts'
+import type { GuardedCall } from '../handler-types.ts'
 
 /**
  * Returns the facts that identify the write of a call. They include the resource, so that the same key for another resource is

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { parse as parseContentType } from 'content-type'
 import { deny, type RequestDenial } from '../codes.ts'
-import type { DenialWithHeaders } from '../response/outcome.ts'
+import type { DenialWithHeaders } from '../codes.ts'
 import type { RequestFacts } from './facts.ts'
 import { validateJson } from './validate-json.ts'
 

@@ -1,4 +1,4 @@
-import { Fault, type Denial } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import {
   denialResponse,
@@ -9,10 +9,8 @@ import {
   type ErrorShape,
 } from './http-response.ts'
 import type { RequestFacts } from '../request/facts.ts'
+import type { DenialWithHeaders } from '../codes.ts'
 import type { WireResponse } from '../ports.ts'
-
-/** A denial with the header fields of its response. */
-export type DenialWithHeaders = Denial & { readonly headers?: readonly HeaderField[] }
 
 /** The outcome of a request, before it is rendered. */
 export type Outcome =

@@ -1,7 +1,7 @@
 import { checkOptions, type HeaderField } from '@gatewright/kernel/internal'
 import type { AccessLike, GuardPort } from '../ports.ts'
 import { hasField } from './http-response.ts'
-import type { DenialWithHeaders } from './outcome.ts'
+import type { DenialWithHeaders } from '../codes.ts'
 
 /** Describes the API to clients, which learn from it where to get tokens (OAuth 2.0 Protected Resource Metadata, RFC 9728). */
 export interface ProtectedResource {

@@ -1,5 +1,5 @@
 import type { Denial } from '@gatewright/kernel'
-import { statusesOf } from '../idempotency/no-effect.ts'
+import { statusesOf } from './no-effect.ts'
 import type { Outcome } from './outcome.ts'
 import { statusPhrase } from './status-phrase.ts'
 

@@ -1,14 +1,13 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
 import type { OpenGate } from '../gate-types.ts'
 import type { WireResponse } from '../ports.ts'
 import { codingDenial } from '../request/body.ts'
 import type { RequestFacts } from '../request/facts.ts'
-import type { HttpResponse } from '../response/http-response.ts'
+import { outcomeOf } from '../response/handler-outcome.ts'
 import type { Outcome } from '../response/outcome.ts'
 import { thrownOutcome } from '../response/thrown-response.ts'
 import { assertUnguarded } from './guarding.ts'
-import type { Handler, HandlerResponse, OpenCall } from './handler-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import type { RequestContext } from './request-context.ts'
 import type { StartedCall, AuthorizedRequest, CompleteRoute, Connection, Route, StepResult } from './steps.ts'
 
@@ -85,57 +84,6 @@ function readsBody(
   captured: boolean,
 ): boolean {
   return captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
-}
-
-/** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is a response or a denial. */
-export function outcomeOf(operation: string, response: HandlerResponse): Outcome {
-  const returned: unknown = response
-  if (typeof returned === 'object' && returned !== null) {
-    const fields = (response as { headers?: readonly HeaderField[] }).headers
-    const body = 'ok' in response ? {} : response.body
-    if (Number.isInteger(response.status))
-      assertSendable(operation, { status: response.status, headers: fields ?? [], body })
-    if ('ok' in response) return { kind: 'denial', denial: response }
-    const { status, headers = [] } = response
-    if (Number.isInteger(status)) return { kind: 'response', response: { status, headers, body } }
-  }
-  throw new TypeError(
-    `${operation}: the handler must return { status, headers?, body? } or a denial, got ${nameOf(returned)}`,
-  )
-}
-
-function nameOf(returned: unknown): string {
-  if (returned === undefined) return 'nothing: a return is missing'
-  if (returned === null) return 'null'
-  return typeof returned === 'object' ? 'an object without a status' : typeof returned
-}
-
-/** Statuses whose responses must not have a body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5). */
-const BODILESS = [204, 205, 304]
-
-/**
- * Throws a `TypeError` for a response that must not or cannot be sent. The check comes before the run ends, so it is never
- * stored.
- */
-function assertSendable(operation: string, { status, headers, body }: HttpResponse): void {
-  if (status < 200 || status > 599)
-    throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
-  if (BODILESS.includes(status) && body !== undefined && body !== '')
-    throw new TypeError(`${operation}: a response with status ${status} must not have a body`)
-  for (const [name, value] of headers) assertSendableField(operation, name, value)
-}
-
-/** A field name (RFC 9110 section 5.1), and what a field value must not contain (section 5.5). */
-const FIELD_NAME = /^[!#$%&'*+\-.^_`|~\w]+$/
-const NOT_IN_VALUE = /[^\t\u0020-\u007e\u0080-\u00ff]/
-
-function assertSendableField(operation: string, name: unknown, value: unknown): void {
-  if (typeof name !== 'string' || !FIELD_NAME.test(name))
-    throw new TypeError(
-      `${operation}: the handler's header names must be HTTP field names, got ${JSON.stringify(name)}`,
-    )
-  if (value === undefined || NOT_IN_VALUE.test(value as string))
-    throw new TypeError(`${operation}: the handler's header ${name} has a value that cannot be sent`)
 }
 
 /** Runs a handler and ends the run with the outcome. An error that the handler throws becomes a failure. */

@@ -10,7 +10,7 @@ import { outcomeOfRead } from '../response/thrown-response.ts'
 import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
 import { mountedTwice } from './guarding.ts'
-import type { GuardedCall, OpenCall, RouteOptions } from './handler-types.ts'
+import type { GuardedCall, OpenCall, RouteOptions } from '../handler-types.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
 import type { StartedCall, AuthorizedRequest, RequestSource, Route, StepResult } from './steps.ts'
 

@@ -1,11 +1,11 @@
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { WireResponse } from '../ports.ts'
-import type { HandlerFailure } from '../idempotency/no-effect.ts'
+import type { HandlerFailure } from '../response/no-effect.ts'
 import type { InputSource } from '../request/input.ts'
 import type { DecisionDraft } from '../response/decision.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Authentication } from './credentials.ts'
-import type { OpenCall } from './handler-types.ts'
+import type { OpenCall } from '../handler-types.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** The result of a step that may end the request: its value, or the response to send. */

@@ -1,6 +1,8 @@
+import { short } from '../shared/address.ts'
 import { sentence, type Problem, type Reply } from '../shared/api.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
 import type { FigureName, FiguresFeed } from './figures-feed.ts'
+import type { Refusal } from './figures.ts'
 
 /** Options of `panel`. */
 export interface PanelOptions<T> {
@@ -102,3 +104,9 @@ export function table(
 
 /** Makes the text for a panel without figures. */
 export const empty = (text: string): HTMLElement => el('p', { class: 'empty' }, text)
+
+/** Names the key of a request by its label, or by its id. */
+export function keyOf({ keyId, keyLabel }: Pick<Refusal, 'keyId' | 'keyLabel'>): HTMLElement {
+  if (keyId === null) return el('span', { class: 'muted' }, 'none')
+  return keyLabel === null ? short(keyId) : el('span', { title: keyId }, keyLabel)
+}

@@ -1,10 +1,9 @@
-import { short } from '../shared/address.ts'
-import { button, el, fill } from '../shared/dom.ts'
+import { button, fill } from '../shared/dom.ts'
 import { when } from '../shared/time.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { Refusal, RefusalFigures } from './figures.ts'
 import { count } from './numbers.ts'
-import { panel, table } from './panel.ts'
+import { keyOf, panel, table } from './panel.ts'
 import type { Only } from './requests.ts'
 
 /** Makes the panel of the most frequent refusals. Each opens the requests of its kind. */
@@ -47,10 +46,4 @@ function whyButton(refusal: Refusal, only: (what: Only) => void): HTMLElement {
   )
   made.dataset['key'] = JSON.stringify([why, operation, accountId, keyId])
   return made
-}
-
-/** Names the key of a request by its label, or by its id. */
-export function keyOf({ keyId, keyLabel }: Pick<Refusal, 'keyId' | 'keyLabel'>): HTMLElement {
-  if (keyId === null) return el('span', { class: 'muted' }, 'none')
-  return keyLabel === null ? short(keyId) : el('span', { title: keyId }, keyLabel)
 }

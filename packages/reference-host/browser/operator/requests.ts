@@ -5,8 +5,7 @@ import { sentence } from '../shared/api.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { KeptRequest, RequestFigures } from './figures.ts'
 import { duration } from './numbers.ts'
-import { empty, panel, table } from './panel.ts'
-import { keyOf } from './refusals.ts'
+import { empty, keyOf, panel, table } from './panel.ts'
 
 const OUTCOMES = [
   ['refused', 'Refused'],

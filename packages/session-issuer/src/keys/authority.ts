@@ -1,7 +1,7 @@
 import type { Session } from '@gatewright/kernel'
 import { missingScopes, type EpochMs } from '@gatewright/kernel/internal'
 import { deny, type IssuerDenial } from '../codes.ts'
-import { isLive } from './key.ts'
+import { isLive } from '../key.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
 
 /** The caller: a key that was presented directly, a session, or the operator, who may do everything. */

@@ -16,7 +16,7 @@ import {
 } from './authority.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
-import { isLive, toApiKey } from './key.ts'
+import { isLive, toApiKey } from '../key.ts'
 import { denyKeyLabel } from './label.ts'
 import { MAX_POLICIES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'

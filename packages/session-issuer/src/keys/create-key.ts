@@ -19,7 +19,7 @@ import {
 } from './authority.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
-import { toApiKey } from './key.ts'
+import { toApiKey } from '../key.ts'
 import { endKeysOverQuota } from './key-quotas.ts'
 import { denyKeyLabel } from './label.ts'
 import type { KeyTexts } from './key-text.ts'

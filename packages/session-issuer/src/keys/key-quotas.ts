@@ -4,7 +4,7 @@ import { ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
 import { isRoot } from './authority.ts'
-import { isLive } from './key.ts'
+import { isLive } from '../key.ts'
 import { endKeys } from './update-account.ts'
 
 /**

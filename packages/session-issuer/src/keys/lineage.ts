@@ -1,6 +1,6 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { ApiKey, IssuerStorage, PolicyRecord } from '../storage/port.ts'
-import { endOf, isLive } from './key.ts'
+import { endOf, isLive } from '../key.ts'
 
 /** A key and its successors by rotation. */
 export interface KeyLineage {

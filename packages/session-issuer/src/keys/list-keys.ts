@@ -4,7 +4,7 @@ import { canList, staleCredential, findActiveCaller, type IssuerCaller } from '.
 import type { IssuerDenial } from '../codes.ts'
 import { jsonBytes } from './chain-bounds.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
-import { toApiKey } from './key.ts'
+import { toApiKey } from '../key.ts'
 import type { ReadPolicies } from './lineage.ts'
 import { isAfter, newestFirst } from '../list-order.ts'
 import type { ApiKey, ListPosition } from '../storage/port.ts'

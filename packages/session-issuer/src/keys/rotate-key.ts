@@ -16,7 +16,7 @@ import {
 } from './authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import type { CreatedKey } from './create-key.ts'
-import { isLive, toApiKey } from './key.ts'
+import { isLive, toApiKey } from '../key.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
 import { MAX_OVERLAP_SECONDS } from '../limits.ts'

@@ -5,7 +5,7 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_ENDED_KEYS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
-import { endOf, isLive } from './key.ts'
+import { endOf, isLive } from '../key.ts'
 import { endedLineages, type ReadPolicies } from './lineage.ts'
 
 /** What a decision about an account's keys returns: a denial, or a value and what must be written for it. */

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { IssuerDenial } from '../codes.ts'
 import { canList, findActiveCaller, isRoot, staleCredential, type IssuerCaller } from '../keys/authority.ts'
-import { isLive } from '../keys/key.ts'
+import { isLive } from '../key.ts'
 import type { Decision, UpdateAccount } from '../keys/update-account.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import type { CheckedOptions } from '../options.ts'

@@ -11,7 +11,7 @@ import {
   type ActiveCaller,
 } from '../keys/authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
-import { isLive } from '../keys/key.ts'
+import { isLive } from '../key.ts'
 import type { CheckedOptions } from '../options.ts'
 import { keysCreatedBy, canReachCreator } from '../keys/creators.ts'
 import type { ListRequest } from '../list-request.ts'

@@ -3,7 +3,7 @@ import type { Surface } from '@gatewright/kernel/internal'
 import type { AuditEntry } from './audit-port.ts'
 import type { KeyCreator, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
-export { endOf } from '../keys/key.ts'
+export { endOf } from '../key.ts'
 export { isAfter, newestFirst } from '../list-order.ts'
 
 /** Returns a key with a use recorded. */

@@ -1,9 +1,9 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
-import { createTextCipher } from '../signing/encryption.ts'
+import { createTextCipher } from './text-cipher.ts'
 import { parse } from './parse-records.ts'
-import { readSigningKeys } from '../signing/parse-keys.ts'
+import { readSigningKeys } from '../parse-signing-keys.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
 
 /** Signing keys in SQL: one encrypted row per issuer, replaced against its revision in one statement. */

@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import { algorithmOf } from '../signing/parse-keys.ts'
+import { algorithmOf } from '../parse-signing-keys.ts'
 import type { SigningKey, SigningKeyStorage } from './signing-port.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { HostServices, Module } from '@gatewright/host'
 import type { Product } from '../../product/product.ts'
 import type { KycRecords } from '../kyc/records.ts'
-import type { AgreementAcceptances } from './acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { agreementOperations } from './operations.ts'
 
 /** What this part of the product works with. */

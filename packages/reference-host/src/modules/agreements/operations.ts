@@ -7,7 +7,7 @@ import { instantOrNull } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import { type Product, MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
 import * as examples from '../examples.ts'
-import type { AgreementAcceptances } from './acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import type { KycRecords } from '../kyc/records.ts'
 
 /** What the operations on agreements work with. */

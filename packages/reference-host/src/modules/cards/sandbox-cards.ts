@@ -1,14 +1,10 @@
 import { randomInt } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel/internal'
-import type { SqlQueries } from '@gatewright/kernel/sql'
 import { newId } from '@gatewright/host/internal'
 import { SANDBOX_PROVIDER } from '../../providers/sandbox.ts'
 import { issueInSandbox } from '../../providers/cards/sandbox.ts'
 import { LIMIT_FREQUENCIES, NO_LABELS, type NewCard } from './card.ts'
+import type { SeedCards } from '../users/resolve.ts'
 import { cards } from './store.ts'
-
-/** Gives a new partner user its first cards. */
-export type SeedCards = (tx: SqlQueries, accountId: string, now: EpochMs) => Promise<void>
 
 const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canceled'] as const
 const COUNT = 25

@@ -12,7 +12,7 @@ import {
   reportElapsed,
 } from '@gatewright/host/internal'
 import type { AuditPosition } from '@gatewright/session-issuer/internal'
-import { accountOf } from '../users/find-account.ts'
+import { accountOf } from '../find-account.ts'
 
 const MAX_ROWS = 1000
 

@@ -1,7 +1,7 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import { CommandError, heldKeyCommands, heldKeysOf, type Command } from '@gatewright/host/internal'
-import { accountOf } from '../users/find-account.ts'
+import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'

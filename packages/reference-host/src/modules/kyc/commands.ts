@@ -10,7 +10,7 @@ import {
   type CommandArguments,
   isoOrNull,
 } from '@gatewright/host/internal'
-import { userAccountOf } from '../users/find-account.ts'
+import { userAccountOf } from '../find-account.ts'
 import { SUBMIT_JOB } from './job.ts'
 import type { KycRecords } from './records.ts'
 import { DECIDED_STATUSES } from './states.ts'

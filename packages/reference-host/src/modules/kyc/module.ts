@@ -1,6 +1,6 @@
 import type { HostServices, Module } from '@gatewright/host'
 import type { Providers } from '../../providers/ports.ts'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { providerJobs } from '../provider-reports.ts'
 import { kycReportEvent, SUBMIT_JOB, submitJob } from './job.ts'
 import { kycOperations } from './operations.ts'

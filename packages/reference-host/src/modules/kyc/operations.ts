@@ -15,7 +15,7 @@ import { DECIDED_STATUSES } from './states.ts'
 import { kycValues } from './values.ts'
 import { KycResponse, kycData, spelledFor, statusOf } from './wire.ts'
 import type { KycRecords } from './records.ts'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import type { KycProvider } from '../../providers/kyc/port.ts'
 
 /** What the operations of the identity check work with. */

@@ -13,7 +13,7 @@ import type { HostServices } from '@gatewright/host'
 import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { heldMoney } from '../../product/held-money.ts'
-import { userAccountOf } from '../users/find-account.ts'
+import { userAccountOf } from '../find-account.ts'
 import { describePlan, planRepair, repairCommand } from './repair.ts'
 
 type LedgerCommandServices = Pick<HostServices, 'backend' | 'clock' | 'db' | 'ledger' | 'money' | 'progress'>

@@ -1,5 +1,5 @@
 import type { HostServices, Module } from '@gatewright/host'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { onboardingOperations } from './operations.ts'
 
 /** What this part of the product works with. */

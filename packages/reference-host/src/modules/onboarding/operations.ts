@@ -5,7 +5,7 @@ import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { component, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 
 /** What the operations of onboarding work with. */
 interface OnboardingServices extends Pick<HostServices, 'db'> {

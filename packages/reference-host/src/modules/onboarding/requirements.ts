@@ -3,7 +3,7 @@ import type { Surface } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { HostDenial, Requirements } from '@gatewright/host/internal'
 import { deny, type ProductRule } from '../../product/denials.ts'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
 
 /**

@@ -12,7 +12,7 @@ import {
   requests,
   UsageError,
 } from '@gatewright/host/internal'
-import { accountOf } from '../users/find-account.ts'
+import { accountOf } from '../find-account.ts'
 import { operatorRequestData } from './fields.ts'
 
 const MAX_ROWS = 1000

@@ -12,7 +12,7 @@ import {
 } from '@gatewright/host/internal'
 import type { SessionRecord } from '@gatewright/session-issuer'
 import { describeKey } from '../keys/key-output.ts'
-import { accountOf } from '../users/find-account.ts'
+import { accountOf } from '../find-account.ts'
 
 type SessionCommandServices = Pick<HostServices, 'backend' | 'clock' | 'issuer'>
 

@@ -3,12 +3,12 @@ import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { CommandError, MAX_LISTED, type Command, isoOrNull, money } from '@gatewright/host/internal'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { userMoney } from '../balances/user-money.ts'
 import { describeKey } from '../keys/key-output.ts'
 import { listUsersCommand } from './list-command.ts'
 import { eraseObstacles, eraseUser } from './erase.ts'
-import { ACCOUNT_HELP, accountOf, userAccountOf } from './find-account.ts'
+import { ACCOUNT_HELP, accountOf, userAccountOf } from '../find-account.ts'
 
 /** What the commands work with. */
 interface UserCommandServices extends Pick<HostServices, 'backend' | 'clock' | 'ledger'> {

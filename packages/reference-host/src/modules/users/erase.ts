@@ -2,7 +2,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { requests } from '@gatewright/host/internal'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { userMoney } from '../balances/user-money.ts'
-import { accountOfUser } from './find-account.ts'
+import { accountOfUser } from '../find-account.ts'
 import { lockAccount } from './lock-account.ts'
 
 /** The obstacles to erasing a user: money and open cards. */

@@ -10,7 +10,7 @@ import {
   isoOrNull,
   UsageError,
 } from '@gatewright/host/internal'
-import { walletArgument } from './find-account.ts'
+import { walletArgument } from '../find-account.ts'
 
 const MAX_USERS = 1000
 

@@ -1,8 +1,7 @@
 import type { HostServices, Module } from '@gatewright/host'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
-import type { SeedCards } from '../cards/sandbox-cards.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { userOperations } from './operations.ts'
-import { resolveUser } from './resolve.ts'
+import { resolveUser, type SeedCards } from './resolve.ts'
 import type { UserStore } from './store.ts'
 
 /** What this part of the product works with. */

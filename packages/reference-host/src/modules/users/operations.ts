@@ -9,7 +9,7 @@ import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { changeProfile, openProfile } from './profile.ts'
 import type { UserStore, User } from './store.ts'
-import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 
 /** What the operations on a user work with. */
 interface UserServices extends Pick<HostServices, 'db' | 'sealer'> {

@@ -1,4 +1,6 @@
 import { allow } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'
 import { textOrNull } from '@gatewright/host/internal'
@@ -6,7 +8,9 @@ import { type HostServices, type Operation, operation } from '@gatewright/host'
 import * as examples from '../examples.ts'
 import { readPartnerUser, partnerUserFields } from './fields.ts'
 import type { UserStore } from './store.ts'
-import type { SeedCards } from '../cards/sandbox-cards.ts'
+
+/** Gives a new partner user its first cards. */
+export type SeedCards = (tx: SqlQueries, accountId: string, now: EpochMs) => Promise<void>
 
 /** What the look-up of a partner's user works with. */
 interface ResolveServices extends Pick<HostServices, 'clock'> {

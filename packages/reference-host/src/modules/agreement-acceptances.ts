@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
-import type { Agreement } from '../../product/product.ts'
+import type { Agreement } from '../product/product.ts'
 
 /**
  * Records which accounts have accepted the agreements of the product. An account accepts all of them together, with their

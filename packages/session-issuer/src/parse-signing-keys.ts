@@ -1,4 +1,4 @@
-import type { SigningAlgorithm, SigningKey } from '../storage/signing-port.ts'
+import type { SigningAlgorithm, SigningKey } from './storage/signing-port.ts'
 
 /** The JWK members of a private signing key, by algorithm (RFC 8037, RFC 7518). */
 const CURVES: Readonly<Record<SigningAlgorithm, { kty: string; crv: string }>> = {

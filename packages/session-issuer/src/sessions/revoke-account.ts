@@ -1,6 +1,6 @@
 import { actorOf, auditNote, keyNotes } from '../audit.ts'
-import type { RevocationCounts, SessionMethods } from '../sessions/manage-sessions.ts'
-import { endKeys, type UpdateAccount } from './update-account.ts'
+import type { RevocationCounts, SessionMethods } from './manage-sessions.ts'
+import { endKeys, type UpdateAccount } from '../keys/update-account.ts'
 
 /** Makes the method that ends every key and session of an account. */
 export function makeRevokeAccount(

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import type { ApiKey, KeyRecord } from '../storage/port.ts'
+import type { ApiKey, KeyRecord } from './storage/port.ts'
 
 /** Returns the instant at which a key ends, or Infinity. */
 export function endOf(key: ApiKey): EpochMs {

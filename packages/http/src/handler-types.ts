@@ -1,10 +1,10 @@
 import type { Denial, Verdict } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
-import type { AccessLike, AmountLike } from '../ports.ts'
-import type { RequestDenial } from '../codes.ts'
-import type { CanonicalFacts } from '../request/facts.ts'
-import type { CheckedInput, InputSchemas } from '../request/input.ts'
-import type { DenialWithHeaders } from '../response/outcome.ts'
+import type { AccessLike, AmountLike } from './ports.ts'
+import type { RequestDenial } from './codes.ts'
+import type { CanonicalFacts } from './request/facts.ts'
+import type { CheckedInput, InputSchemas } from './request/input.ts'
+import type { DenialWithHeaders } from './codes.ts'
 
 /** The argument of a handler: one request. */
 export interface OpenCall extends CheckedInput {

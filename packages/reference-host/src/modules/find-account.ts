@@ -1,7 +1,7 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { CommandError, UsageError } from '@gatewright/host/internal'
-import { isEthereumAddress } from '../../chain/addresses.ts'
+import { isEthereumAddress } from '../chain/addresses.ts'
 
 /** What an ACCOUNT of a command may be. */
 export const ACCOUNT_HELP = 'ACCOUNT is an account, user or partner id, or the address of a wallet'
