@@ -21,10 +21,10 @@ export { originOf } from './config/origin.ts'
 export { listOf, onOff, wholeNumber } from './config/parsers.ts'
 export { DEFAULT_RATE_LIMITS } from './config/rate-limits.ts'
 export { parseVariables } from './config/variable.ts'
-export { isKeySession, keySession } from './http/key-session.ts'
-export { ruleOf } from './http/mount.ts'
-export { assertOperationTable } from './http/operation-table.ts'
-export { callerOf } from './http/operation.ts'
+export { isKeySession, keySession } from './http/credentials/key-session.ts'
+export { ruleOf } from './http/mount/mount.ts'
+export { assertOperationTable } from './http/operations/operation-table.ts'
+export { callerOf } from './http/operations/operation.ts'
 export {
   createdRange,
   cutPage,
@@ -33,11 +33,11 @@ export {
   rangeOf,
   readCursor,
   readPositionCursor,
-} from './http/paging.ts'
-export { newestListOperation } from './http/newest-list.ts'
-export { requestTimeLimit } from './http/request-time.ts'
-export { unknownQueryName } from './http/unknown-names.ts'
-export { tooLittleMoney } from './http/too-little-money.ts'
+} from './http/operations/paging.ts'
+export { newestListOperation } from './http/operations/newest-list.ts'
+export { requestTimeLimit } from './http/request/request-time.ts'
+export { unknownQueryName } from './http/request/unknown-names.ts'
+export { tooLittleMoney } from './http/operations/too-little-money.ts'
 export { ledgerAccounts } from './ledger/accounts.ts'
 export { checkLedger } from './ledger/check.ts'
 export { accountsThatDiffer } from './ledger/differences.ts'
@@ -97,9 +97,9 @@ export type { RateLimits } from './config/rate-limits.ts'
 export type { Env, ValuesOf, Variable, Variables } from './config/variable.ts'
 export type { PageResponse, Pages } from './http/app.ts'
 export type { HostDenial } from './http/codes.ts'
-export type { EntryLimits } from './http/limits.ts'
-export type { Example, OperationRules, PlainOperation, WriteContext } from './http/operation.ts'
-export { applyKept } from './http/apply-event.ts'
+export type { EntryLimits } from './http/credentials/limits.ts'
+export type { Example, OperationRules, PlainOperation, WriteContext } from './http/operations/operation.ts'
+export { applyKept } from './http/provider-events/apply-event.ts'
 export { closed } from './schemas/closed.ts'
 export {
   digestOf,
@@ -107,11 +107,11 @@ export {
   type AppliedEvent,
   type EventOutcome,
   type EventType,
-} from './http/provider-event-types.ts'
+} from './http/provider-events/provider-event-types.ts'
 export { keptEvents, type KeptEvent } from './records/kept-events.ts'
-export type { MessageVerifier, SignedMessage } from './http/provider-messages.ts'
-export type { Requirements } from './http/requirements.ts'
-export type { WebSession, WebTokens } from './http/web-session.ts'
+export type { MessageVerifier, SignedMessage } from './http/credentials/provider-messages.ts'
+export type { Requirements } from './http/operations/requirements.ts'
+export type { WebSession, WebTokens } from './http/credentials/web-session.ts'
 export type { SystemAccount } from './ledger/accounts.ts'
 export type { LedgerFindings } from './ledger/check.ts'
 export type { HeldMoney } from './ledger/differences.ts'

@@ -20,7 +20,7 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: 'the poll has compared the same end with the same time before',
   },
   {
-    source: 'packages/host/src/http/credentials.ts',
+    source: 'packages/host/src/http/credentials/credentials.ts',
     before: 'rules.set(operation, rule);',
     reason: 'remembers what is made again without it',
   },
@@ -39,7 +39,7 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: 'cards and authorizations are never deleted: both were found before',
   },
   {
-    source: 'packages/host/src/http/list.ts',
+    source: 'packages/host/src/http/operations/list.ts',
     before:
       'const found = await rule.rows(accountId, { after: after.value, limit: limit + 1, ...range.value }, { params, query: query });',
     after:

@@ -4,10 +4,10 @@ import { requestFacts, send } from '@gatewright/http/koa'
 import Koa, { type Middleware } from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
-import type { MountServices } from './host-gate.ts'
+import type { MountServices } from './mount/host-gate.ts'
 import { nearestPathOf } from './nearest-path.ts'
-import { mount } from './mount.ts'
-import type { Operation } from './operation.ts'
+import { mount } from './mount/mount.ts'
+import type { Operation } from './operations/operation.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
 
 /** The response to a request for a page or one of its assets. */

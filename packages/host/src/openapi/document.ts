@@ -1,5 +1,5 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { Operation } from '../http/operation.ts'
+import type { Operation } from '../http/operations/operation.ts'
 import { closed } from '../schemas/unknown-members.ts'
 import { schemeNames, withLegacyFields, withLegacySchemes } from './aliases.ts'
 import { namesOf, type NamedOperation } from './operation-names.ts'

@@ -1,4 +1,4 @@
-import type { Operation } from '../http/operation.ts'
+import type { Operation } from '../http/operations/operation.ts'
 
 /** An operation with its name in the description: that of its `operationId` and its components. */
 export type NamedOperation = Operation & { readonly name: string }

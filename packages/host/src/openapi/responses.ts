@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox/type'
-import { isPublicDocument, type Operation } from '../http/operation.ts'
+import { isPublicDocument, type Operation } from '../http/operations/operation.ts'
 import type { NamedOperation } from './operation-names.ts'
 import { headersOf } from './common-components.ts'
 import type { Components, Json } from './components.ts'

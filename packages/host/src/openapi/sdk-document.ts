@@ -1,4 +1,4 @@
-import { isPublicDocument, type Operation } from '../http/operation.ts'
+import { isPublicDocument, type Operation } from '../http/operations/operation.ts'
 import type { Json } from './components.ts'
 import { openApiDocument, type DescribedHost } from './document.ts'
 import { SuccessSchema } from './schemas.ts'

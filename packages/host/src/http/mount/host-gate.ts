@@ -1,0 +1,52 @@
+import { gate } from '@gatewright/http'
+import type { Observe } from '@gatewright/http/internal'
+import type { TransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
+import type { ScopeCatalogue } from '@gatewright/kernel/internal'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import type { SpendStorage } from '@gatewright/scope-guard'
+import { hostCredentials, type CredentialServices } from '../credentials/credentials.ts'
+import type { Requirements } from '../operations/requirements.ts'
+import type { Operation, OperationRules } from '../operations/operation.ts'
+import type { ReceiveProviderMessage } from '../credentials/provider-messages.ts'
+import { renderer, type RenderServices } from './render.ts'
+
+/** The services that the host's gate uses. */
+export interface MountServices extends CredentialServices, RenderServices {
+  readonly idempotency: TransactionalIdempotency
+  /** The database of writes without an idempotency key. */
+  readonly db: SqlClient
+  readonly requirements: Requirements
+  /** Takes the rule of each operation with a session, by its surface and id. */
+  readonly operationRules: OperationRules
+  readonly providerMessages: ReceiveProviderMessage
+  /** Makes the storage of spend counters in the transaction of a write. */
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+  readonly observe: Observe
+  /** All scopes that operations may name. */
+  readonly scopes: ScopeCatalogue<string>
+  /** CIDRs of proxies whose statements about client address and scheme are trusted. */
+  readonly trustProxy: readonly string[]
+}
+
+/** The gate of the host's operations. */
+export type HostGate = ReturnType<typeof createHostGate>
+
+/** Creates the gate. */
+export function createHostGate(table: readonly Operation[], services: MountServices) {
+  const { guard, aliases, idempotency, spendStorage, observe, trustProxy, scopes } = services
+  return gate({
+    aliases,
+    guard,
+    scopes,
+    credentials: hostCredentials(services),
+    transactions: idempotency,
+    spendStorage,
+    observe,
+    trustProxy,
+    render: renderer(table, services),
+    // The decision event contains the failure.
+    report: () => {},
+    // So does its reason.
+    hint: false,
+  })
+}

@@ -1,0 +1,33 @@
+import type { HandlerResponse } from '@gatewright/http'
+import type { KoaGate } from '@gatewright/http/koa'
+import type { KoaMiddleware } from '@gatewright/http/internal'
+import { compileSchema } from '../../schemas/check.ts'
+import { deny } from '../codes.ts'
+import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
+import type { HostGate, MountServices } from './host-gate.ts'
+import type { PlainOperation } from '../operations/operation.ts'
+
+/**
+ * Mounts an operation for signed messages of providers. The signature covers the body, so it is verified after the body is read
+ * and before it is parsed.
+ */
+export function mountSigned(
+  api: HostGate,
+  koa: KoaGate,
+  operation: PlainOperation,
+  admit: object,
+  { providerMessages }: MountServices,
+): KoaMiddleware {
+  const validateBody = operation.body && compileSchema(operation.body)
+  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
+    const { facts, params, body } = call
+    const proven = await providerMessages(facts, params['name'] ?? '', body)
+    if (!proven.ok) return proven
+    const json = call.json()
+    if (!json.ok) return json
+    const problem = validateBody?.(json.value)
+    if (problem) return deny('invalid_request', problem.message, { field: problem.path.join('.') || 'body' })
+    const checked = { ...call, input: { ...call.input, body: json.value } } as unknown as GateCall
+    return toHandlerResponse(await operation.handle(callOf(checked, proven.value)))
+  })
+}

@@ -1,0 +1,144 @@
+import type { HandlerResponse } from '@gatewright/http'
+import type { AuthenticatedRequest, DenialWithHeaders, KoaMiddleware } from '@gatewright/http/internal'
+import type { HeaderField } from '@gatewright/kernel/internal'
+import { koaGate, type KoaGate } from '@gatewright/http/koa'
+import { allow, type Verdict, type Rule } from '@gatewright/kernel'
+import type { Access } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import { addressBucket } from '@gatewright/kernel/address'
+import { bodySchema } from '../request/body.ts'
+import { httpsRequired, type HostCredentials } from '../credentials/credentials.ts'
+import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
+import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
+import { mountSigned } from './mount-signed.ts'
+import { mountWrite } from './mount-write.ts'
+import {
+  isPublicDocument,
+  type CallerByCredential,
+  type LedgerOperation,
+  type Operation,
+  type PlainOperation,
+} from '../operations/operation.ts'
+import { querySchema } from '../request/query.ts'
+import { targetDenial } from '../request/request-target.ts'
+
+/** One gate, with each operation of the table, mounted. */
+interface MountedGate {
+  readonly koa: KoaGate
+  readonly gate: HostGate
+  readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
+}
+
+/** Creates the gate and mounts each row of the table as one of its routes. */
+export function mount(table: readonly Operation[], services: MountServices): MountedGate {
+  const api = createHostGate(table, services)
+  const koa = koaGate(api, { body: 'stream' })
+  const operations = table.map(
+    operation => [operation, mountOperation(api, koa, operation, services)] as const,
+  )
+  return { koa, gate: api, operations }
+}
+
+function mountOperation(
+  api: HostGate,
+  koa: KoaGate,
+  operation: Operation,
+  services: MountServices,
+): KoaMiddleware {
+  const options = {
+    ...(operation.query ? { query: querySchema(operation.query) } : {}),
+    ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
+    admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
+      admit(operation, entry, services),
+  }
+  const { id, credential } = operation
+  const rule = ruleOf(operation)
+  services.operationRules.set(`${operation.surface} ${id}`, rule)
+  if ('write' in operation) return mountWrite(api, koa, operation, { rule, options, services })
+  if (credential === 'provider') return mountSigned(api, koa, operation, { admit: options.admit }, services)
+  if (credential === 'none') {
+    const route = api.open(id, options)
+    return koa.handle(route, call => handlePlain(operation, call, undefined))
+  }
+  const route = api.guardedBy(GATE_CREDENTIALS[credential], rule, options)
+  return koa.handle(route, call => handlePlain(operation, call, call.caller))
+}
+
+/** The credentials of the gate, by the credential that an operation names, in the order in which they are tried. */
+const GATE_CREDENTIALS: Readonly<
+  Record<
+    Exclude<keyof CallerByCredential, 'none' | 'provider'>,
+    readonly [keyof HostCredentials, ...(keyof HostCredentials)[]]
+  >
+> = {
+  session: ['session'],
+  'user-key': ['user-key'],
+  'partner-key': ['partner-key'],
+  'user-key-or-session': ['user-key', 'session-alone'],
+  'session-or-web-token': ['web-token', 'session'],
+  'user-key-web-token-or-session': ['user-key', 'web-token', 'session-alone'],
+  'web-token': ['web-token'],
+}
+
+/** Returns what a session needs for an operation, in the words of the guard. */
+export function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
+  return {
+    operation: id,
+    allOf: scopes as never[],
+    ...(anyOf ? { anyOf: anyOf as never[] } : {}),
+    ...(operation.cardSecrets ? { cardSecrets: true } : {}),
+    ...(surface === 'public' ? {} : { surface }),
+    ...(method === 'GET' ? {} : { limit: operation.limit === 'ending' ? 'ending' : 'write' }),
+    ...('write' in operation && isCallersSpend(operation.spends) ? { spends: operation.spends } : {}),
+  }
+}
+
+/** Whether the policies of the caller bind the money that an operation moves. */
+function isCallersSpend(spends: LedgerOperation['spends']): spends is 'spend' | 'withdrawal' {
+  return spends === 'spend' || spends === 'withdrawal'
+}
+
+async function handlePlain(
+  operation: PlainOperation,
+  call: GateCall,
+  caller: unknown,
+): Promise<HandlerResponse> {
+  return withIgnored(operation, call, toHandlerResponse(await operation.handle(callOf(call, caller))))
+}
+
+/** Counts a mint by key, and on the user surface by account: a partner's key mints for many accounts. */
+async function admitMint(
+  caller: Access | ApiKey,
+  limits: MountServices['limits'],
+): Promise<Verdict<readonly HeaderField[]>> {
+  const key = 'session' in caller ? undefined : caller
+  const { accountId, surface } = 'session' in caller ? caller.session : caller
+  const ofKey = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
+  if (!ofKey.ok || surface === 'partner') return ofKey
+  const ofAccount = await limits.mintOfAccount(
+    `${key?.ancestry.length === 0 ? 'root' : 'below'} ${accountId}`,
+  )
+  return ofAccount.ok ? ofKey : ofAccount
+}
+
+/** Applies the rate limits outside the guard, then checks the form of path and query parameters. */
+async function admit(
+  operation: Operation,
+  { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
+  { limits, requireHttps }: MountServices,
+): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
+  const { id, limit } = operation
+  if (requireHttps && !facts.secure && !isPublicDocument(operation)) return httpsRequired
+  let limited: Verdict<readonly HeaderField[]> = allow([])
+  if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
+  else if (limit === 'token-check') limited = await limits.tokenCheck(addressBucket(facts.address))
+  else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
+  // By lineage, so that a rotated key does not get a new bucket.
+  else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
+    limited = await admitMint(caller, limits)
+  // A web token has no key to count by.
+  else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
+  if (!limited.ok) return limited
+  const denial = targetDenial(operation, params, facts.query)
+  return denial ? { ...denial, headers: limited.value } : limited
+}

@@ -1,0 +1,52 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Guard, SpendStorage } from '@gatewright/scope-guard'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Money } from '../../ledger/money.ts'
+import type { TransactionEntry } from '../../ledger/transactions.ts'
+import type { WriteContext } from './operation.ts'
+import { tooLittleMoney } from './too-little-money.ts'
+
+/** The services that a payment needs. */
+interface PaymentServices {
+  readonly guard: Guard
+  readonly money: Money
+  readonly ledger: Ledger
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+}
+
+/** A payment from a balance that is complete when the host responds to its request. */
+interface ImmediatePayment {
+  /** Identifies the transfer in the ledger. */
+  readonly id: string
+  readonly accountId: string
+  readonly credit: string
+  readonly amountCents: number
+  readonly cause: string
+}
+
+/**
+ * Pays from the caller's balance: reserves the amount under the caller's caps, counts it as spent and moves the money, in the
+ * caller's transaction, with locks in the order caps, ledger. Denials, after which `tx` must be rolled back: `policy_blocked`,
+ * and `invalid_request` if the balance is too small.
+ */
+export async function payAtOnce(
+  { guard, money, ledger, spendStorage }: PaymentServices,
+  { tx, reserve }: Pick<WriteContext, 'tx' | 'reserve'>,
+  { accountId, ...payment }: ImmediatePayment,
+  entries: readonly TransactionEntry[],
+  now: EpochMs,
+): Promise<Verdict<undefined>> {
+  const { id, amountCents } = payment
+  const hold = await reserve({ amountCents, currency: 'USD' })
+  if (!hold.ok) return hold
+  const { value: cover } = hold
+  if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
+  const debit = ledgerAccounts.user(accountId)
+  const result = await money.move(tx, { ...payment, debit, cover }, entries, now)
+  if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, debit))
+  if (result !== 'done') throw new Error(`${id} was not paid before, but the ledger has it: ${result}`)
+  return allow(undefined)
+}

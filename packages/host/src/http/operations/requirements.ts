@@ -1,0 +1,24 @@
+import type { Session, Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { HostDenial } from '../codes.ts'
+
+/**
+ * The onboarding requirements: identity check and agreements, which an account must complete before it may create cards or
+ * move money. Reading, locking and canceling have no requirements.
+ */
+export interface Requirements {
+  /**
+   * Decides from the current rows of the database, without a cache. Denials: on the user surface 403 `policy_blocked` with the rule
+   * `account_locked`, `kyc_required` or `agreements_required`; on the partner surface 409 `invalid_state`, whose message begins with
+   * `account locked`, `kyc required` or `agreements required`.
+   */
+  check(
+    db: SqlQueries,
+    session: Pick<Session, 'accountId' | 'surface'>,
+  ): Promise<Verdict<undefined, HostDenial>>
+  /** Checks only whether the account is locked, for writes that need neither an identity check nor accepted agreements. */
+  checkLock(
+    db: SqlQueries,
+    session: Pick<Session, 'accountId' | 'surface'>,
+  ): Promise<Verdict<undefined, HostDenial>>
+}
