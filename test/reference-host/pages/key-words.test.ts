@@ -21,9 +21,9 @@ import {
   keysBelow,
   keyTree,
   policyChain,
-} from '../../../packages/reference-host/browser/helper/console/key-tree.ts'
-import { isOnUse } from '../../../packages/reference-host/browser/helper/console/key-table.ts'
-import { capsNow } from '../../../packages/reference-host/browser/helper/console/tighten-key.ts'
+} from '../../../packages/reference-host/browser/helper/console/keys/key-tree.ts'
+import { isOnUse } from '../../../packages/reference-host/browser/helper/console/keys/key-table.ts'
+import { capsNow } from '../../../packages/reference-host/browser/helper/console/keys/tighten-key.ts'
 import type { Cap, Key } from '../../../packages/reference-host/browser/helper/console/wire.ts'
 
 const ALL = [

@@ -1,13 +1,13 @@
-import { cardsPage } from './cards.ts'
-import { keysPage } from './keys.ts'
+import { cardsPage } from './money/cards.ts'
+import { keysPage } from './keys/keys.ts'
 import { notificationsPage } from './notifications.ts'
-import { overviewPage } from './overview.ts'
+import { overviewPage } from './overview/overview.ts'
 import type { ConsolePage } from './page.ts'
-import { payinsPage } from './payins.ts'
-import { requestsPage } from './requests.ts'
+import { payinsPage } from './money/payins.ts'
+import { requestsPage } from './keys/requests.ts'
 import { sessionsPage } from './sessions.ts'
 import { settingsPage } from './settings.ts'
-import { transactionsPage } from './transactions.ts'
+import { transactionsPage } from './money/transactions.ts'
 
 /** Every page of the console, in the order of the navigation. On a phone the first four are in the bar, the others under "More". */
 export const PAGES: readonly ConsolePage[] = [
