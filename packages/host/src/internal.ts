@@ -34,7 +34,6 @@ export {
   readCursor,
   readPositionCursor,
 } from './http/operations/paging.ts'
-export { newestListOperation } from './http/operations/newest-list.ts'
 export { requestTimeLimit } from './http/request/request-time.ts'
 export { unknownQueryName } from './http/request/unknown-names.ts'
 export { tooLittleMoney } from './http/operations/too-little-money.ts'

@@ -1,7 +1,13 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import { type HostServices, type Operation, events, readOperation, transactions } from '@gatewright/host'
-import { newestListOperation } from '@gatewright/host/internal'
+import {
+  type HostServices,
+  type Operation,
+  events,
+  listOperation,
+  readOperation,
+  transactions,
+} from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { csvExport } from '../csv-export.ts'
@@ -29,7 +35,8 @@ export function transactionOperations(services: Pick<HostServices, 'clock' | 'db
 
 function listTransactions(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
   const { form, listName, most } = FORMS[surface]
-  return newestListOperation({
+  return listOperation({
+    newestFirst: true,
     id: 'transactions.list',
     title: 'List the transactions, newest first',
     surface,
@@ -44,7 +51,7 @@ function listTransactions(surface: Surface, { db }: Pick<HostServices, 'db'>): O
     ),
     item: form.schema,
     example: form.example,
-    rows: (accountId, page, query) => transactions.page(db, accountId, page, filterOf(query)),
+    rows: (accountId, page, { query }) => transactions.page(db, accountId, page, filterOf(query)),
     write: rows => rows.map(form.write),
   })
 }

@@ -1,6 +1,5 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
-import { newestListOperation } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
 import { csvExport } from '../../csv-export.ts'
@@ -85,7 +84,8 @@ export function subscriptionReads(services: SubscriptionServices): readonly Oper
       rows: async (_accountId, { after, limit }) => numbered.slice(after, after + limit),
       write: rows => rows.map(({ plan }) => planData(plan)),
     }),
-    newestListOperation({
+    listOperation({
+      newestFirst: true,
       id: 'subscriptions.payins',
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
@@ -95,7 +95,7 @@ export function subscriptionReads(services: SubscriptionServices): readonly Oper
       item: PayinSchema,
       example: examples.onchainPayin,
       filters: payinFilters,
-      rows: (accountId, page, query) => payins.page(db, accountId, page, filterOf(query)),
+      rows: (accountId, page, { query }) => payins.page(db, accountId, page, filterOf(query)),
       write: rows => rows.map(payinData),
     }),
     readPayin(services),
