@@ -5,6 +5,7 @@ import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import {
   assertOutsideTransactionScope,
   withinTransactionScope,
+  withRollBack,
   type SqlTransaction,
 } from '@gatewright/kernel/internal/sql'
 import type { IdempotencyDenial } from './codes.ts'
@@ -121,25 +122,21 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     tx: SqlTransaction,
     { request, storageKey, effectId }: IdentifiedRequest,
     handler: Handler,
-    rollBack: (reason: string, result: AttemptResult<CompletedRun>) => never,
+    rollBack: (result: AttemptResult<CompletedRun>) => never,
   ): Promise<AttemptResult<CompletedRun>> => {
     const record = encrypted(storage(tx), settings.encryption)
     const startedAt = settings.clock.now()
     // Nobody sees the record of the run before it has ended, so what is written first is when the ended one expires.
     const expiresAt = startedAt + settings.retentionMs
     const begun = await record.begin(storageKey, effectId, expiresAt, startedAt, labelOf(request))
-    if (begun.state !== 'started') return rollBack('the run did not start', begun)
+    if (begun.state !== 'started') return rollBack(begun)
     const { fence } = begun
     const response = await withinTransactionScope(db, () =>
       handler(transactionOfHandler(tx), { fence, effectId }),
     )
     if (classify(response.status) !== 'final') {
       const result = { response, replayed: false, expiresAt: null, effectId }
-      return rollBack('the response is not final', {
-        state: 'started',
-        result,
-        ended: { outcome: undefined },
-      })
+      return rollBack({ state: 'started', result, ended: { outcome: undefined } })
     }
     const endedAt = settings.clock.now()
     const { ending, replay } = retain(response, expiresAt, settings)
@@ -147,28 +144,18 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       ? await record.endLast(storageKey, fence, ending, endedAt)
       : await record.end(storageKey, fence, ending, endedAt)
     // Another run has decided about the key since the snapshot that the record was read from: the next attempt reads it.
-    if (!ended) return rollBack('another run has decided about the key', { state: 'running' })
+    if (!ended) return rollBack({ state: 'running' })
     const result = { response, replayed: false, expiresAt, effectId }
     return { state: 'started', result, ended: { outcome: allow(replay) } }
   }
 
-  const attemptNow = async (
-    request: IdentifiedRequest,
-    handler: Handler,
-  ): Promise<AttemptResult<CompletedRun>> => {
-    const rolledBack: { result?: AttemptResult<CompletedRun> } = {}
-    const rollBack = (reason: string, result: AttemptResult<CompletedRun>): never => {
-      rolledBack.result = result
-      throw new Error(`rolled back: ${reason}`)
-    }
-    try {
+  const attemptNow = (request: IdentifiedRequest, handler: Handler): Promise<AttemptResult<CompletedRun>> =>
+    withRollBack<AttemptResult<CompletedRun>>(
+      db,
+      (tx, rollBack) => runInTransaction(tx, request, handler, rollBack),
       // The first statement reads the record, and BEGIN is sent together with it.
-      return await db.transaction(tx => runInTransaction(tx, request, handler, rollBack), { lazyBegin: true })
-    } catch (error) {
-      if (!rolledBack.result) throw error
-      return rolledBack.result
-    }
-  }
+      { lazyBegin: true },
+    )
   const inTurn = runInTurn(coordinator, turns)
   const attempt: Attempt = (request, handler, giveUpAt) =>
     inTurn(request, giveUpAt, () => attemptNow(request, handler))

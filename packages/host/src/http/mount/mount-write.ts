@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { HandlerResponse } from '@gatewright/http'
 import type { GuardedCall, KoaMiddleware } from '@gatewright/http/internal'
 import type { KoaGate } from '@gatewright/http/koa'
-import { allow, type Denial, type Rule } from '@gatewright/kernel'
-import { withinTransactionScope } from '@gatewright/kernel/internal/sql'
+import { allow, type Rule } from '@gatewright/kernel'
+import { withinTransactionScope, withRollBack } from '@gatewright/kernel/internal/sql'
 import type { Access } from '@gatewright/scope-guard'
 import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
 import type { Requirements } from '../operations/requirements.ts'
@@ -80,15 +80,6 @@ function requirementCheck({ requires }: LedgerOperation, requirements: Requireme
   return requires ? (db, session) => requirements.check(db, session) : async () => allow(undefined)
 }
 
-/** Thrown inside a transaction to roll it back; the caller returns its denial. */
-class DenialError extends Error {
-  readonly denial: Denial
-  constructor(denial: Denial) {
-    super('denied')
-    this.denial = denial
-  }
-}
-
 /** Runs a write without an idempotency key in one transaction. A denial rolls all of its rows back. */
 async function writeOnce(
   operation: LedgerOperation,
@@ -108,18 +99,12 @@ async function writeOnce(
   const ready = await operation.prepare?.(callOf(call, access), effectId)
   if (ready && !ready.ok) return ready
   const prepared = ready?.value as never
-  try {
-    return await db.transaction(async tx => {
-      const passedInTransaction = await checkRequirements(tx, access.session)
-      if (!passedInTransaction.ok) throw new DenialError(passedInTransaction)
-      const spendsNothing = (): void => {}
-      const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend, spendsNothing }
-      const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
-      if (!verdict.ok) throw new DenialError(verdict)
-      return toHandlerResponse(verdict)
-    })
-  } catch (error) {
-    if (error instanceof DenialError) return error.denial
-    throw error
-  }
+  return withRollBack<HandlerResponse>(db, async (tx, rollBack) => {
+    const passedInTransaction = await checkRequirements(tx, access.session)
+    if (!passedInTransaction.ok) return rollBack(passedInTransaction)
+    const spendsNothing = (): void => {}
+    const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend, spendsNothing }
+    const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
+    return verdict.ok ? toHandlerResponse(verdict) : rollBack(verdict)
+  })
 }
