@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLog } from '@gatewright/host/internal'
-import { readConfig, startHost } from '@gatewright/reference-host'
-import type { RunningHost } from '@gatewright/reference-host/internal'
+import { readConfig, startHost, type RunningHost } from '@gatewright/reference-host'
 import { bootstrapUser, request, type WalletUser } from '../harness/host.ts'
 
 /** A host of this process that benches ask, and a user whose session outlives them. */

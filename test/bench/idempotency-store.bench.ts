@@ -18,8 +18,14 @@ import {
 } from '@gatewright/idempotency-store/postgres'
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'
 import { fromNodeRedis } from '@gatewright/kernel/redis'
-import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
+import {
+  fromPgPool,
+  rows,
+  type SqlClient,
+  type SqlQueries,
+  type SqlTransaction,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
 import type pg from 'pg'
 import { createClient } from 'redis'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'

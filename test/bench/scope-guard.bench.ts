@@ -1,8 +1,7 @@
 // The guard on a cached token against the same checks written by hand, jose and fast-jwt's cache; a token seen
 // for the first time against raw jose and fast-jwt.
 import { hash } from 'node:crypto'
-import { createGuard, localKeys } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import { exportSPKI, importJWK, jwtVerify, type CryptoKey } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'

@@ -1,7 +1,6 @@
 // What minting and authenticating cost beside the primitives they are made of, and end to end on each store.
 import { memoryFeed, toClaims, type Verdict } from '@gatewright/kernel'
-import { createIssuer, type SessionStorage } from '@gatewright/session-issuer'
-import type { IssuerOptions } from '@gatewright/session-issuer/internal'
+import { createIssuer, type SessionStorage, type IssuerOptions } from '@gatewright/session-issuer'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { redisCredentials } from '@gatewright/session-issuer/redis'

@@ -2,8 +2,14 @@
 // under a flood of bad signatures, with and without the cap on recoveries.
 import { spawnSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { createVerifier, fastestRecover, type Verifier } from '@gatewright/signature-verifier'
-import type { FastestRecover, VerifierOptions, WalletProof } from '@gatewright/signature-verifier/internal'
+import {
+  createVerifier,
+  fastestRecover,
+  type Verifier,
+  type FastestRecover,
+  type VerifierOptions,
+} from '@gatewright/signature-verifier'
+import type { WalletProof } from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'

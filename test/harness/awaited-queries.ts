@@ -1,5 +1,4 @@
-import type { SqlClient } from '@gatewright/kernel/sql'
-import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
+import type { SqlClient, SqlTransaction, SqlValue } from '@gatewright/kernel/sql'
 
 /**
  * A database that notices a query whose caller does not wait for it. A transaction fails in which a query begins before the last one

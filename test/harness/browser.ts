@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import {
   chromium,
   type Browser,

@@ -24,22 +24,22 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/reference-host/dist/product/migrate.js') &
   typeof import('../../packages/reference-host/dist/product/scopes.js') &
   typeof import('../../packages/host/dist/http/app.js') &
-  typeof import('../../packages/host/dist/http/operation.js') &
-  typeof import('../../packages/host/dist/http/limits.js') &
-  typeof import('../../packages/host/dist/http/apply-event.js') &
-  typeof import('../../packages/host/dist/http/provider-messages.js') &
-  typeof import('../../packages/host/dist/http/query.js') &
-  typeof import('../../packages/host/dist/http/open-responses.js') &
-  typeof import('../../packages/host/dist/http/request-target.js') &
-  typeof import('../../packages/host/dist/http/request-time.js') &
-  typeof import('../../packages/host/dist/http/unknown-names.js') &
-  typeof import('../../packages/host/dist/http/key-session.js') &
-  typeof import('../../packages/host/dist/http/paging.js') &
+  typeof import('../../packages/host/dist/http/operations/operation.js') &
+  typeof import('../../packages/host/dist/http/credentials/limits.js') &
+  typeof import('../../packages/host/dist/http/provider-events/apply-event.js') &
+  typeof import('../../packages/host/dist/http/credentials/provider-messages.js') &
+  typeof import('../../packages/host/dist/http/request/query.js') &
+  typeof import('../../packages/host/dist/http/mount/open-responses.js') &
+  typeof import('../../packages/host/dist/http/request/request-target.js') &
+  typeof import('../../packages/host/dist/http/request/request-time.js') &
+  typeof import('../../packages/host/dist/http/request/unknown-names.js') &
+  typeof import('../../packages/host/dist/http/credentials/key-session.js') &
+  typeof import('../../packages/host/dist/http/operations/paging.js') &
   typeof import('../../packages/reference-host/dist/modules/web-sign-in/redirects.js') &
   typeof import('../../packages/reference-host/dist/modules/web-sign-in/console.js') &
   typeof import('../../packages/reference-host/dist/modules/web-sign-in/cli.js') &
   typeof import('../../packages/reference-host/dist/modules/web-sign-in/sign-in.js') &
-  typeof import('../../packages/host/dist/http/list.js') &
+  typeof import('../../packages/host/dist/http/operations/list.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
@@ -87,14 +87,14 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/host/dist/schemas/check.js') &
   typeof import('../../packages/host/dist/schemas/names.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/requirements.js') &
-  typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
+  typeof import('../../packages/reference-host/dist/modules/agreement-acceptances.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
   typeof import('../../packages/reference-host/dist/modules/notifications/texts.js') &
   typeof import('../../packages/reference-host/dist/modules/balances/user-money.js') &
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
-  typeof import('../../packages/host/dist/http/provider-events.js') &
+  typeof import('../../packages/host/dist/http/provider-events/provider-events.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/key-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
@@ -150,10 +150,10 @@ const FILES = [
   'reference-host/dist/product/migrate',
   'reference-host/dist/product/scopes',
   'host/dist/http/app',
-  'host/dist/http/operation',
-  'host/dist/http/limits',
-  'host/dist/http/apply-event',
-  'host/dist/http/provider-messages',
+  'host/dist/http/operations/operation',
+  'host/dist/http/credentials/limits',
+  'host/dist/http/provider-events/apply-event',
+  'host/dist/http/credentials/provider-messages',
   'reference-host/dist/providers/calls',
   'reference-host/dist/providers/cards/card-numbers',
   'reference-host/dist/modules/cards/card-above-caller',
@@ -200,14 +200,14 @@ const FILES = [
   'host/dist/schemas/check',
   'host/dist/schemas/names',
   'reference-host/dist/modules/onboarding/requirements',
-  'reference-host/dist/modules/agreements/acceptance',
+  'reference-host/dist/modules/agreement-acceptances',
   'reference-host/dist/modules/kyc/records',
   'reference-host/dist/modules/kyc/states',
   'reference-host/dist/modules/kyc/job',
   'reference-host/dist/modules/notifications/texts',
   'reference-host/dist/modules/balances/user-money',
   'reference-host/dist/modules/tokens/list',
-  'host/dist/http/provider-events',
+  'host/dist/http/provider-events/provider-events',
   'reference-host/dist/modules/cards/store',
   'reference-host/dist/modules/cards/key-policies',
   'reference-host/dist/modules/cards/authorizations/limits',
@@ -221,22 +221,22 @@ const FILES = [
   'host/dist/config/rate-limits',
   'reference-host/dist/modules/users/erase',
   'host/dist/schemas/unknown-members',
-  'host/dist/http/query',
-  'host/dist/http/open-responses',
-  'host/dist/http/request-target',
-  'host/dist/http/request-time',
-  'host/dist/http/unknown-names',
-  'host/dist/http/key-session',
+  'host/dist/http/request/query',
+  'host/dist/http/mount/open-responses',
+  'host/dist/http/request/request-target',
+  'host/dist/http/request/request-time',
+  'host/dist/http/request/unknown-names',
+  'host/dist/http/credentials/key-session',
   'reference-host/dist/modules/subscriptions/subscription-store',
   'reference-host/dist/modules/subscriptions/payins/collect',
   'reference-host/dist/modules/subscriptions/payins/expiry',
   'reference-host/dist/modules/subscriptions/payins/settlement',
-  'host/dist/http/paging',
+  'host/dist/http/operations/paging',
   'reference-host/dist/modules/web-sign-in/redirects',
   'reference-host/dist/modules/web-sign-in/console',
   'reference-host/dist/modules/web-sign-in/cli',
   'reference-host/dist/modules/web-sign-in/sign-in',
-  'host/dist/http/list',
+  'host/dist/http/operations/list',
 ]
 const load = (file: string): Promise<object> =>
   import(`${process.cwd()}/packages/${file}.js`) as Promise<object>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import { startTestHost, type TestHost } from './host.ts'
 
 /** A token for the operator page, a new one in each process. */

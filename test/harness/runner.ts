@@ -1,4 +1,4 @@
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import root from 'tap'
 
 /**

@@ -1,6 +1,11 @@
 // What operators see of lost runs, and how they decide about them, on every store and over separate connections.
-import { createIdempotency, createLostRuns, type IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { ListedLostRun, LostRunsOptions } from '@gatewright/idempotency-store/internal'
+import {
+  createIdempotency,
+  createLostRuns,
+  type IdempotencyStorage,
+  type LostRunsOptions,
+} from '@gatewright/idempotency-store'
+import type { ListedLostRun } from '@gatewright/idempotency-store/internal'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'

@@ -1,5 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import type { GuardOptions } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench } from './issuer.ts'

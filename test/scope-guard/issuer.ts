@@ -1,7 +1,6 @@
 import { toClaims, type Session } from '@gatewright/kernel'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { createGuard, localKeys, type Guard } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { createGuard, localKeys, type Guard, type GuardOptions } from '@gatewright/scope-guard'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
 
 export const ISSUER = 'https://issuer.test'

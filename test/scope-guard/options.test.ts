@@ -1,4 +1,4 @@
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import type { GuardOptions } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, claims, field, session, sign, signingKey } from './issuer.ts'

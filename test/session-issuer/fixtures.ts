@@ -1,5 +1,4 @@
-import { memoryFeed, type Session } from '@gatewright/kernel'
-import type { MemoryFeed } from '@gatewright/kernel/internal'
+import { memoryFeed, type Session, type MemoryFeed } from '@gatewright/kernel'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import {
   createIssuer,
@@ -8,13 +7,9 @@ import {
   type PolicyRecord,
   type SigningKeySet,
   type SigningKeyStorage,
+  type IssuerOptions,
 } from '@gatewright/session-issuer'
-import type {
-  CreatedKey,
-  IssuerOptions,
-  KeyRequest,
-  SessionRequest,
-} from '@gatewright/session-issuer/internal'
+import type { CreatedKey, KeyRequest, SessionRequest } from '@gatewright/session-issuer/internal'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 
 export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }

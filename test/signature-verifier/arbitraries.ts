@@ -1,4 +1,4 @@
-import type { Eip4361Message } from '@gatewright/signature-verifier/internal'
+import type { Eip4361Message } from '@gatewright/signature-verifier'
 import fc from 'fast-check'
 import { getAddress } from 'viem/utils'
 

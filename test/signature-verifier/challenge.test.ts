@@ -1,5 +1,4 @@
-import { createVerifier, renderEip4361 } from '@gatewright/signature-verifier'
-import type { VerifierOptions } from '@gatewright/signature-verifier/internal'
+import { createVerifier, renderEip4361, type VerifierOptions } from '@gatewright/signature-verifier'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { fieldsFor, newWallet, openVerifier, signed } from './wallets.ts'

@@ -1,6 +1,5 @@
-import type { NonceStorage } from '@gatewright/signature-verifier'
-import type { VerifierOptions, WalletProof } from '@gatewright/signature-verifier/internal'
-import { createVerifier } from '@gatewright/signature-verifier'
+import { type NonceStorage, type VerifierOptions, createVerifier } from '@gatewright/signature-verifier'
+import type { WalletProof } from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,6 +1,6 @@
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { createVerifier, type Verifier } from '@gatewright/signature-verifier'
-import type { VerifierOptions, WalletProof } from '@gatewright/signature-verifier/internal'
+import { createVerifier, type Verifier, type VerifierOptions } from '@gatewright/signature-verifier'
+import type { WalletProof } from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 

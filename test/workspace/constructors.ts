@@ -26,8 +26,7 @@ import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
-import { startHost } from '@gatewright/reference-host'
-import { runCommand } from '@gatewright/reference-host'
+import { startHost, runCommand } from '@gatewright/reference-host'
 import { viemReader } from '@gatewright/reference-host/internal'
 import { runHost } from '@gatewright/host'
 import {
@@ -37,8 +36,8 @@ import {
   discoverKeys,
   remoteKeys,
   sessionReader,
+  type GuardOptions,
 } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'

@@ -1,10 +1,6 @@
 import { expressGate, type ConnectGate } from '@gatewright/http/express'
-import type {
-  BodyChoice,
-  ConnectListener,
-  ConnectMiddleware,
-  ConnectRequest,
-} from '@gatewright/http/internal'
+import type { ConnectListener, ConnectMiddleware, ConnectRequest } from '@gatewright/http/internal'
+import type { BodyChoice } from '@gatewright/http/koa'
 import { compose } from './compose.ts'
 import type { Gatewright, Protects } from './gatewright.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'

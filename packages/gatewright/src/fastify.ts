@@ -6,6 +6,7 @@ import { middlewareMethods } from './methods.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'
 
 export { memoryStore } from './stores/memory.ts'
+export type { GatewrightOptions } from './options.ts'
 
 /** The hooks that protect a route of Fastify: its options, before its own handler. */
 type FastifyHooks = ReturnType<FastifyGate['hooks']>

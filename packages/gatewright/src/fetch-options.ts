@@ -1,4 +1,4 @@
-import type { FetchGateOptions } from '@gatewright/http/internal'
+import type { FetchGateOptions } from '@gatewright/http/fetch'
 import type { OptionTable } from '@gatewright/kernel/internal'
 import type { GatewrightOptions } from './options.ts'
 

@@ -1,5 +1,5 @@
-import { koaGate, type KoaContext, type KoaGate } from '@gatewright/http/koa'
-import type { BodyChoice, KoaMiddleware } from '@gatewright/http/internal'
+import { koaGate, type KoaContext, type KoaGate, type BodyChoice } from '@gatewright/http/koa'
+import type { KoaMiddleware } from '@gatewright/http/internal'
 import { compose } from './compose.ts'
 import type { Gatewright, Protects } from './gatewright.ts'
 import { middlewareMethods } from './methods.ts'

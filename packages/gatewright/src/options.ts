@@ -1,9 +1,9 @@
-import type { GateOptions } from '@gatewright/http/internal'
-import type { IdempotencyOptions } from '@gatewright/idempotency-store/internal'
-import type { Session } from '@gatewright/kernel'
-import { checkOptions, type Clock, type OptionTable } from '@gatewright/kernel/internal'
-import type { Access, LimitOptions, Policy, SpendHold } from '@gatewright/scope-guard'
-import { PRESET_NAMES, type GuardOptions, type PresetName } from '@gatewright/scope-guard/internal'
+import type { GateOptions } from '@gatewright/http'
+import type { IdempotencyOptions } from '@gatewright/idempotency-store'
+import type { Session, Clock } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
+import type { Access, LimitOptions, Policy, SpendHold, GuardOptions } from '@gatewright/scope-guard'
+import { PRESET_NAMES, type PresetName } from '@gatewright/scope-guard/internal'
 import type { Store } from './stores/store.ts'
 
 /** Options of `gatewright`. `S` are the names of your scopes. */

@@ -1,1 +1,2 @@
-export { openTelemetryObserver, type TelemetryOptions } from '@gatewright/http/internal/otel'
+export { openTelemetryObserver } from '@gatewright/http/internal/otel'
+export type { TelemetryOptions } from '@gatewright/http'

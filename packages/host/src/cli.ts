@@ -1,3 +1,7 @@
 export { listCommand } from './cli/list.ts'
 export { commandRunner } from './composition/run-program.ts'
 export { printResult } from './cli/print.ts'
+export type { Command, CommandResult } from './cli/command.ts'
+export type { HostServices } from './composition/host-services.ts'
+export type { ListCommand } from './cli/list.ts'
+export type { OperatorProgram, RunCommand } from './composition/run-program.ts'

@@ -1,3 +1,6 @@
 export { readHostConfig } from './config/host-config.ts'
 export { oneOf } from './config/parsers.ts'
 export { optional, variable } from './config/variable.ts'
+export type { ConfigResult, HostConfig } from './config/host-config.ts'
+export type { Env, Variable } from './config/variable.ts'
+export type { Parser } from './config/parsers.ts'

@@ -1,13 +1,31 @@
 export type { HostServices } from './composition/host-services.ts'
 export type { Module } from './composition/module.ts'
 export { runHost } from './composition/run-host.ts'
-export type { Product, StartedHost } from './composition/run-host.ts'
+export type { HostOptions, Product, StartedHost } from './composition/run-host.ts'
 export { codes, deny } from './http/codes.ts'
 export { ledgerWrite, operation } from './http/operations/operation.ts'
-export type { Call, Operation, Success } from './http/operations/operation.ts'
+export type {
+  Call,
+  CredentialKind,
+  LedgerOperation,
+  Operation,
+  PlainOperation,
+  Success,
+  WriteContext,
+} from './http/operations/operation.ts'
 export type { Money } from './ledger/money.ts'
 export { transactions } from './ledger/transactions.ts'
 export { events } from './records/events.ts'
 export { readOperation } from './http/operations/read.ts'
 export { listOperation } from './http/operations/list.ts'
 export { payAtOnce } from './http/operations/pay-at-once.ts'
+export type { CommandResult } from './cli/command.ts'
+export type { ConfigResult } from './config/host-config.ts'
+export type { Env } from './config/variable.ts'
+export type { ImmediatePayment, PaymentServices } from './http/operations/pay-at-once.ts'
+export type { ListRule, NewestListRule } from './http/operations/list.ts'
+export type { Merchant, Transaction, TransactionEntry, TransactionFilter } from './ledger/transactions.ts'
+export type { NewEvent, RecordedEvent, Subject } from './records/events.ts'
+export type { NewestPage, Place } from './records/newest-page.ts'
+export type { PageOf } from './records/table.ts'
+export type { ReadRule } from './http/operations/read.ts'

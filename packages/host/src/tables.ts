@@ -15,4 +15,14 @@ export {
 } from './records/columns.ts'
 export { hostTable, table } from './records/table.ts'
 export { pageSql } from './records/table.ts'
-export type { PageOf, Row } from './records/table.ts'
+export type {
+  HostTable,
+  Members,
+  NewRecordOf,
+  OwnedMembers,
+  PageOf,
+  RecordOf,
+  Row,
+  Table,
+} from './records/table.ts'
+export type { Column, Given, Group, Values } from './records/columns.ts'

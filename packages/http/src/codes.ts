@@ -1,5 +1,5 @@
-import type { Denial } from '@gatewright/kernel'
-import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel/internal'
+import type { Denial, HeaderField } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 
 /** Every code of this package's own responses, with its HTTP status. */
 export const codes = {

@@ -1,5 +1,4 @@
-import type { Rule, Session, Verdict } from '@gatewright/kernel'
-import type { ScopeCatalogue } from '@gatewright/kernel/internal'
+import type { Rule, Session, Verdict, ScopeCatalogue } from '@gatewright/kernel'
 import type { IdempotencyDialect } from './idempotency/dialect.ts'
 import type { OpenGateOptions, Settings } from './options.ts'
 import type {

@@ -1,5 +1,4 @@
-import type { Denial, Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Denial, Verdict, HeaderField } from '@gatewright/kernel'
 import type { AccessLike, AmountLike } from './ports.ts'
 import type { RequestDenial } from './codes.ts'
 import type { CanonicalFacts } from './request/facts.ts'

@@ -1,5 +1,4 @@
-import type { Rule, Session, Verdict } from '@gatewright/kernel'
-import type { EpochMs, HeaderField } from '@gatewright/kernel/internal'
+import type { Rule, Session, Verdict, EpochMs, HeaderField } from '@gatewright/kernel'
 import type { OldName, RequestFacts } from './request/facts.ts'
 
 /** Translates old names of paths, headers and body fields: `createAliases` of legacy-alias-router, or your own. It does no I/O. */

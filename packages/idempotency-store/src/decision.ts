@@ -1,5 +1,5 @@
-import { malformedReply } from '@gatewright/kernel'
-import { isStorableText, type EpochMs } from '@gatewright/kernel/internal'
+import { malformedReply, type EpochMs } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 
 /** What was decided about a lost run, by whom, and why. */
 export interface RunDecision {

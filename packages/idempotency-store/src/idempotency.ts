@@ -1,5 +1,5 @@
-import type { Verdict } from '@gatewright/kernel'
-import { integerOption, type EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict, EpochMs } from '@gatewright/kernel'
+import { integerOption } from '@gatewright/kernel/internal'
 import type { IdempotencyDenial } from './codes.ts'
 import type { Claim } from './execution/claim.ts'
 import { createCoordinator } from './execution/coordinator.ts'

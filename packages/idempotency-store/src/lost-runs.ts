@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  integerOption,
-  systemClock,
-  type Clock,
-  type EpochMs,
-} from '@gatewright/kernel/internal'
+import { checkOptions, integerOption, systemClock } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import { checkNote, decodeDecision, encodeDecision, type DecisionNote, type RunDecision } from './decision.ts'
 import { RETENTION } from './options.ts'
 import { labelText } from './request/label.ts'

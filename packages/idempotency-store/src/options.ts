@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  integerOption,
-  systemClock,
-  type Clock,
-  type OptionTable,
-} from '@gatewright/kernel/internal'
+import { checkOptions, integerOption, systemClock, type OptionTable } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import { nodeTimer, type Timer } from './execution/timer.ts'
 import type { FingerprintMode } from './request/fingerprint.ts'
 import { checkEncryption, type ResponseEncryption } from './response/encryption.ts'

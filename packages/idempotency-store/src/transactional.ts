@@ -1,12 +1,11 @@
-import { allow, Fault, type Verdict } from '@gatewright/kernel'
-import { integerOption, type EpochMs } from '@gatewright/kernel/internal'
+import { allow, Fault, type Verdict, type EpochMs } from '@gatewright/kernel'
+import { integerOption } from '@gatewright/kernel/internal'
 import type { OrmClient } from '@gatewright/kernel/orms'
-import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlQueries, SqlTransaction } from '@gatewright/kernel/sql'
 import {
   assertOutsideTransactionScope,
   withinTransactionScope,
   withRollBack,
-  type SqlTransaction,
 } from '@gatewright/kernel/internal/sql'
 import type { IdempotencyDenial } from './codes.ts'
 import { createAccountTurns, NO_TURN, type AccountTurns } from './execution/account-turns.ts'

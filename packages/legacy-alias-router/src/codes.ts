@@ -1,4 +1,5 @@
-import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel/internal'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import { responseHeaders } from './response-headers.ts'
 import type { MatchedAlias } from './table.ts'
 

@@ -1,10 +1,5 @@
 // What the packages of this repository share and no page describes: it may change in any release.
-export { ANONYMOUS } from './usage-log.ts'
-export type { AliasDenial } from './codes.ts'
 export type { TranslatedFields } from './fields.ts'
-export type { AliasReport } from './report.ts'
-export type { Aliases, ResolvedRequest } from './resolve.ts'
-export type { TranslatedScopes } from './scopes.ts'
+export type { ResolvedRequest } from './resolve.ts'
 export type { AliasUsageBatch } from './storage/port.ts'
-export type { Alias, AliasKind, Rename, RequestFieldRename, ScopeRename } from './table.ts'
-export type { UsageLog, UsageLogOptions } from './usage-log.ts'
+export type { AliasKind, Rename, ScopeRename } from './table.ts'

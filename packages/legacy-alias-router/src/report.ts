@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageStorage } from './storage/port.ts'
 import { isDeprecated, listAliases, type Alias, type AliasTable } from './table.ts'
 

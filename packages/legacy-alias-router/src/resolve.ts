@@ -1,5 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { responseHeaders } from './response-headers.ts'
 import { checkedAliases } from './table-checks.ts'
 import { deny, type AliasDenial } from './codes.ts'

@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import { isDeprecated, type MatchedAlias } from './table.ts'
 
 const NO_HEADERS: readonly HeaderField[] = Object.freeze([])

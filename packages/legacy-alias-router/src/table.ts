@@ -1,4 +1,5 @@
-import { checkOptions, type EpochMs, type OptionTable } from '@gatewright/kernel/internal'
+import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /** The mode of a deprecated name: it works, and responses to requests that use it say that it is deprecated. */
 export interface Deprecation {

@@ -1,11 +1,5 @@
-import { keyDigest } from '@gatewright/kernel'
-import {
-  checkOptions,
-  setBackgroundTimer,
-  systemClock,
-  type Clock,
-  type EpochMs,
-} from '@gatewright/kernel/internal'
+import { keyDigest, type Clock, type EpochMs } from '@gatewright/kernel'
+import { checkOptions, setBackgroundTimer, systemClock } from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
 /** Options of `createUsageLog`. */

@@ -1,5 +1,5 @@
-import type { Rule, Session } from '@gatewright/kernel'
-import { counterOwner, type HeaderField } from '@gatewright/kernel/internal'
+import type { Rule, Session, HeaderField } from '@gatewright/kernel'
+import { counterOwner } from '@gatewright/kernel/internal'
 import { deny, type Evidence, type GuardDenial, type SpendDenial } from './codes.ts'
 import { blockMessage, exceededMessage } from './policies/block-words.ts'
 import type { CounterItem } from './policies/caps.ts'

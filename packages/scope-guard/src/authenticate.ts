@@ -1,5 +1,4 @@
-import type { Session } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Session, Clock, EpochMs } from '@gatewright/kernel'
 import { sha256 } from '@gatewright/kernel/internal/platform'
 import { andThen } from './and-then.ts'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'

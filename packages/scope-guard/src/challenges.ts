@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import { deny, type GuardDenial, type GuardReason } from './codes.ts'
 import { PROOF_ALGORITHMS, type CheckedDpop } from './dpop/options.ts'
 

@@ -1,5 +1,4 @@
-import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import { allow, type Rule, type Session, type Verdict, type Clock, type EpochMs } from '@gatewright/kernel'
 import {
   accessOf,
   blocked,

@@ -1,5 +1,5 @@
-import type { Denial } from '@gatewright/kernel'
-import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel/internal'
+import type { Denial, HeaderField } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 import type { LimitState } from './rate-limits/header-fields.ts'
 
 /** Every denial of this package with its HTTP status. */

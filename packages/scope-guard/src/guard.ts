@@ -1,5 +1,5 @@
-import type { Rule, Session, Verdict } from '@gatewright/kernel'
-import { checkedRule, type Clock } from '@gatewright/kernel/internal'
+import type { Rule, Session, Verdict, Clock } from '@gatewright/kernel'
+import { checkedRule } from '@gatewright/kernel/internal'
 import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'

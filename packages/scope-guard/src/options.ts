@@ -1,5 +1,5 @@
-import { SESSION_TOKEN_TYPE } from '@gatewright/kernel'
-import { checkOptions, systemClock, type Clock } from '@gatewright/kernel/internal'
+import { SESSION_TOKEN_TYPE, type Clock } from '@gatewright/kernel'
+import { checkOptions, systemClock } from '@gatewright/kernel/internal'
 import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
 import type { RateSource } from './spend/amount.ts'
 import {

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { isSession, type IssuerCaller } from './keys/authority.ts'
 import { randomBase62 } from './random.ts'
 import { routeOf } from './route.ts'

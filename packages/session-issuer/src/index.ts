@@ -13,4 +13,5 @@ export type {
   SessionRecord,
   SessionStorage,
 } from './storage/port.ts'
-export type { SigningKeySet, SigningKeyStorage } from './storage/signing-port.ts'
+export type { SigningKeySet, SigningKeyStorage, SqlCredentialsWithSigning } from './storage/signing-port.ts'
+export type { IssuerOptions } from './options.ts'

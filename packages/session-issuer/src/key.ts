@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyRecord } from './storage/port.ts'
 
 /** Returns the instant at which a key ends, or Infinity. */

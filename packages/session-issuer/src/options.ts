@@ -1,5 +1,5 @@
-import { allow, type Denial, type Verdict } from '@gatewright/kernel'
-import { checkOptions, integerOption, systemClock, type Clock } from '@gatewright/kernel/internal'
+import { allow, type Denial, type Verdict, type Clock } from '@gatewright/kernel'
+import { checkOptions, integerOption, systemClock } from '@gatewright/kernel/internal'
 import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
 import type { Pepper } from './keys/peppers.ts'
 import { MAX_SESSION_SECONDS, MIN_SESSION_SECONDS } from './limits.ts'

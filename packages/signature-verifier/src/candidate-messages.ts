@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import type { CheckedOptions } from './options.ts'
 import { MAX_SKEW_MS, type Statement } from './proof.ts'

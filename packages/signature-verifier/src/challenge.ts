@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { checkOptions, type Clock, type EpochMs } from '@gatewright/kernel/internal'
+import { checkOptions } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 

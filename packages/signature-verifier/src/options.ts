@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  systemClock,
-  type Clock,
-  type EpochMs,
-  type FairQueue,
-} from '@gatewright/kernel/internal'
+import { checkOptions, systemClock, type FairQueue } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
 import { createCheckQueue, queueLimits, type QueueLimits } from './queue-options.ts'
 import { createContractWallets, type ContractWalletOptions } from './signatures/contract-wallet.ts'

@@ -1,5 +1,5 @@
 import { parseInstant } from '@gatewright/kernel/internal'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import type { Keccak256 } from './signatures/recover.ts'
 import { parseHex } from './signatures/ecdsa.ts'

@@ -1,5 +1,5 @@
-import { allow, GRACE_MS, type Verdict } from '@gatewright/kernel'
-import { isClassFull, type EpochMs } from '@gatewright/kernel/internal'
+import { allow, GRACE_MS, type Verdict, type EpochMs } from '@gatewright/kernel'
+import { isClassFull } from '@gatewright/kernel/internal'
 import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
 import {
   invalidRequest,

@@ -2,8 +2,7 @@
 // checks: ES256 signature, issuer, audience, expiry, one scope. `koa-guard-full` has a limit and policies on top.
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createGuard, localKeys } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import { getRequestListener } from '@hono/node-server'
 import Router from '@koa/router'
 import express from 'express'

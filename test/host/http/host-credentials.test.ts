@@ -1,15 +1,15 @@
 // Which credential of a request is read, by whom it is decided, and what counts as a failure.
-import type { RequestFacts } from '@gatewright/http/internal'
+import type { RequestFacts } from '@gatewright/http'
 import { setImmediate } from 'node:timers/promises'
 import { allow, type Rule } from '@gatewright/kernel'
 import t from 'tap'
 
-type Credentials = typeof import('../../../packages/host/dist/http/credentials.js')
+type Credentials = typeof import('../../../packages/host/dist/http/credentials/credentials.js')
 type Services = Parameters<Credentials['hostCredentials']>[0]
 
 // Not exported by the package.
 const { hostCredentials } = (await import(
-  `${process.cwd()}/packages/host/dist/http/credentials.js`
+  `${process.cwd()}/packages/host/dist/http/credentials/credentials.js`
 )) as Credentials
 
 const KEY = { id: 'key_1', accountId: 'acc_1', version: 3, lineageId: 'lin_1', ancestry: [] }

@@ -5,24 +5,26 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 
 type Codes = typeof import('../../../packages/host/dist/http/codes.js')
-type KeySessions = typeof import('../../../packages/host/dist/http/key-session.js')
-type Targets = typeof import('../../../packages/host/dist/http/request-target.js')
-type WebSessions = typeof import('../../../packages/host/dist/http/web-session.js')
-type GateCalls = typeof import('../../../packages/host/dist/http/gate-call.js')
-type OpenResponses = typeof import('../../../packages/host/dist/http/open-responses.js')
-type ProviderMessages = typeof import('../../../packages/host/dist/http/provider-messages.js')
-type Operations = typeof import('../../../packages/host/dist/http/operation.js')
+type KeySessions = typeof import('../../../packages/host/dist/http/credentials/key-session.js')
+type Targets = typeof import('../../../packages/host/dist/http/request/request-target.js')
+type WebSessions = typeof import('../../../packages/host/dist/http/credentials/web-session.js')
+type GateCalls = typeof import('../../../packages/host/dist/http/mount/gate-call.js')
+type OpenResponses = typeof import('../../../packages/host/dist/http/mount/open-responses.js')
+type ProviderMessages = typeof import('../../../packages/host/dist/http/credentials/provider-messages.js')
+type Operations = typeof import('../../../packages/host/dist/http/operations/operation.js')
 
 const load = (file: string): Promise<unknown> => import(`${process.cwd()}/packages/host/dist/http/${file}.js`)
 // Not exported by the package.
 const { codes, deny } = (await load('codes')) as Codes
-const { isKeyCurrent, isKeySession, keySession } = (await load('key-session')) as KeySessions
-const { targetDenial } = (await load('request-target')) as Targets
-const { bearerWebToken } = (await load('web-session')) as WebSessions
-const { toHandlerResponse, withIgnored } = (await load('gate-call')) as GateCalls
-const { openResponses, wantsOpenResponses } = (await load('open-responses')) as OpenResponses
-const { providerMessages, standardWebhooks } = (await load('provider-messages')) as ProviderMessages
-const { callerOf } = (await load('operation')) as Operations
+const { isKeyCurrent, isKeySession, keySession } = (await load('credentials/key-session')) as KeySessions
+const { targetDenial } = (await load('request/request-target')) as Targets
+const { bearerWebToken } = (await load('credentials/web-session')) as WebSessions
+const { toHandlerResponse, withIgnored } = (await load('mount/gate-call')) as GateCalls
+const { openResponses, wantsOpenResponses } = (await load('mount/open-responses')) as OpenResponses
+const { providerMessages, standardWebhooks } = (await load(
+  'credentials/provider-messages',
+)) as ProviderMessages
+const { callerOf } = (await load('operations/operation')) as Operations
 
 t.test('each denial has its status', async t => {
   t.same(codes, {

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '@gatewright/http/internal'
+import type { RequestFacts } from '@gatewright/http'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
 

@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { WireResponse } from '@gatewright/http/internal'
+import type { WireResponse } from '@gatewright/http'
 import t from 'tap'
 
 type CaptureNode = typeof import('../../../packages/http/dist/bindings/capture-node.js')

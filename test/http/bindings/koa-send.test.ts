@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { HttpResponse } from '@gatewright/http/internal'
+import type { HttpResponse } from '@gatewright/http'
 import { send } from '@gatewright/http/koa'
 import Koa from 'koa'
 import t from 'tap'

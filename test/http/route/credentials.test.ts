@@ -1,6 +1,5 @@
 import { allow, scopeCatalogue, type Verdict } from '@gatewright/kernel'
-import { gate, type Decision } from '@gatewright/http'
-import type { RequestFacts } from '@gatewright/http/internal'
+import { gate, type Decision, type RequestFacts } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'

@@ -1,6 +1,5 @@
 // The steps of a route: credential, limits, body, record, and what an existing handler gets.
-import { allow, scopeCatalogue, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { allow, scopeCatalogue, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
 import type { AliasPort, Outcome } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'

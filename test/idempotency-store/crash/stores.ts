@@ -1,9 +1,19 @@
-import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
-import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
+import {
+  migrateIdempotency,
+  postgresIdempotency,
+  postgresTransactionalIdempotency,
+} from '@gatewright/idempotency-store/postgres'
 import { migrateIdempotency as migrateSqlite, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import { fromPgPool, fromSqlite, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, type SqliteDatabase } from '@gatewright/kernel/internal/sql'
+import {
+  fromPgPool,
+  fromSqlite,
+  rows,
+  type SqlClient,
+  type SqlQueries,
+  type SqliteDatabase,
+} from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import Database from 'libsql'
 import type pg from 'pg'
 import { openPostgresPool } from '../../harness/stores.ts'

@@ -1,8 +1,8 @@
 import type { Ending, BeginResult } from '@gatewright/idempotency-store/internal'
 import { postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault, GRACE_MS } from '@gatewright/kernel'
-import type { SqlClient } from '@gatewright/kernel/sql'
-import { withinTransactionScope, type SqlRow } from '@gatewright/kernel/internal/sql'
+import type { SqlClient, SqlRow } from '@gatewright/kernel/sql'
+import { withinTransactionScope } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import {

@@ -7,8 +7,7 @@ import {
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import type { BeginResult, Ending } from '@gatewright/idempotency-store/internal'
 import { GRACE_MS } from '@gatewright/kernel'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlTransaction } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlTransaction } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
 

@@ -1,5 +1,4 @@
-import { collectTests, failingTests } from '@gatewright/kernel/testing'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { collectTests, failingTests, type TestRunner } from '@gatewright/kernel/testing'
 import t from 'tap'
 
 const suite = ({ describe, it }: TestRunner): void => {

@@ -1,15 +1,14 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { collectTests, failingTests, manualClock } from '@gatewright/kernel/testing'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { collectTests, failingTests, manualClock, type TestRunner } from '@gatewright/kernel/testing'
 import type { WithdrawalProvider } from '@gatewright/reference-host'
-import type {
-  Catalogue,
-  DepositProvider,
-  DepositProviderUnderTest,
-  WithdrawalProviderUnderTest,
-} from '@gatewright/reference-host/internal'
-import { depositProviderContract, withdrawalProviderContract } from '@gatewright/reference-host/testing'
+import type { Catalogue, DepositProvider } from '@gatewright/reference-host/internal'
+import {
+  type DepositProviderUnderTest,
+  type WithdrawalProviderUnderTest,
+  depositProviderContract,
+  withdrawalProviderContract,
+} from '@gatewright/reference-host/testing'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'

@@ -1,6 +1,6 @@
 // Which requests use up a DPoP proof: none that is denied for another reason.
 import { createHash } from 'node:crypto'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import type { GuardOptions } from '@gatewright/scope-guard'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
 import t from 'tap'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'

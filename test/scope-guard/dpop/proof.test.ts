@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createGuard, localKeys, type LimiterStore } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { createGuard, localKeys, type LimiterStore, type GuardOptions } from '@gatewright/scope-guard'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
 import { RateLimiterMemory } from 'rate-limiter-flexible'

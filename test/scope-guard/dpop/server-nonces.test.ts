@@ -1,8 +1,8 @@
 // Nonces that the API issues for proofs (RFC 9449 section 9), and tokens that must be bound.
 import { createHash } from 'node:crypto'
-import { createGuard } from '@gatewright/scope-guard'
+import { createGuard, type GuardOptions } from '@gatewright/scope-guard'
 import { manualClock } from '@gatewright/kernel/testing'
-import type { DpopOptions, GuardOptions } from '@gatewright/scope-guard/internal'
+import type { DpopOptions } from '@gatewright/scope-guard/internal'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
 import t from 'tap'
 import { bench, claims, field, session, sign, signingKey } from '../issuer.ts'

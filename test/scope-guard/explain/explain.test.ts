@@ -1,5 +1,6 @@
 import { Fault, type Rule } from '@gatewright/kernel'
-import type { GuardOptions, Spend } from '@gatewright/scope-guard/internal'
+import type { Spend } from '@gatewright/scope-guard/internal'
+import type { GuardOptions } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import { deepEqual, equal, ok } from 'node:assert/strict'

@@ -1,6 +1,13 @@
 import { Fault } from '@gatewright/kernel'
-import { checkPolicyChain, createGuard, localKeys, parsePolicy, type Policy } from '@gatewright/scope-guard'
-import type { Chain, PolicyDocument } from '@gatewright/scope-guard/internal'
+import {
+  checkPolicyChain,
+  createGuard,
+  localKeys,
+  parsePolicy,
+  type Policy,
+  type PolicyDocument,
+} from '@gatewright/scope-guard'
+import type { Chain } from '@gatewright/scope-guard/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'

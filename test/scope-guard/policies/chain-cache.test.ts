@@ -1,5 +1,5 @@
-import { localKeys } from '@gatewright/scope-guard'
-import type { Chain, GuardOptions } from '@gatewright/scope-guard/internal'
+import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
+import type { Chain } from '@gatewright/scope-guard/internal'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'

@@ -1,5 +1,4 @@
-import { localKeys, type KeySource, type LimiterStore } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { localKeys, type KeySource, type LimiterStore, type GuardOptions } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t from 'tap'

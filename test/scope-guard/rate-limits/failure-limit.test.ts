@@ -1,5 +1,4 @@
-import { createFailureLimit, type LimiterStore } from '@gatewright/scope-guard'
-import type { FailureOptions } from '@gatewright/scope-guard/internal'
+import { createFailureLimit, type LimiterStore, type FailureOptions } from '@gatewright/scope-guard'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { RateLimiterMemory } from 'rate-limiter-flexible'

@@ -1,5 +1,6 @@
 import type { Rule } from '@gatewright/kernel'
-import type { Spend, GuardOptions } from '@gatewright/scope-guard/internal'
+import type { Spend } from '@gatewright/scope-guard/internal'
+import type { GuardOptions } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'

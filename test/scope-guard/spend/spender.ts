@@ -1,6 +1,5 @@
-import type { Access, SpendHold } from '@gatewright/scope-guard'
+import type { Access, SpendHold, GuardOptions } from '@gatewright/scope-guard'
 import type { Rule } from '@gatewright/kernel'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { bench, type Bench } from '../issuer.ts'
 
 export const WITHDRAWAL = {

@@ -1,5 +1,4 @@
-import { FEED_START, memoryFeed, redisFeed, type FeedEntry } from '@gatewright/kernel'
-import type { MemoryFeed } from '@gatewright/kernel/internal'
+import { FEED_START, memoryFeed, redisFeed, type FeedEntry, type MemoryFeed } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { failingTests } from '@gatewright/kernel/testing'

@@ -1,5 +1,4 @@
-import { localKeys } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
 import { getHeapSnapshot } from 'node:v8'
 import { collectGarbage } from '../../harness/collect-garbage.ts'

@@ -1,5 +1,5 @@
 import type { Session } from '@gatewright/kernel'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import type { GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
 import { AUDIENCE, bench, claims, session, sign } from '../issuer.ts'
 

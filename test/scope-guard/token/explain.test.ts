@@ -1,6 +1,5 @@
 // What the log of the operator says about a denied token.
-import { createGuard, localKeys, reasons, sessionReader } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import { createGuard, localKeys, reasons, sessionReader, type GuardOptions } from '@gatewright/scope-guard'
 import { toClaims } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

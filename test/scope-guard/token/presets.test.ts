@@ -1,5 +1,4 @@
-import { createGuard, localKeys, sessionReader } from '@gatewright/scope-guard'
-import type { ForeignClaims } from '@gatewright/scope-guard/internal'
+import { createGuard, localKeys, sessionReader, type ForeignClaims } from '@gatewright/scope-guard'
 import { SignJWT } from 'jose'
 import t from 'tap'
 import { signingKey } from '../issuer.ts'

@@ -1,7 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createGuard, remoteKeys, sessionReader } from '@gatewright/scope-guard'
-import type { ForeignClaims } from '@gatewright/scope-guard/internal'
+import { createGuard, remoteKeys, sessionReader, type ForeignClaims } from '@gatewright/scope-guard'
 import { manualClock } from '@gatewright/kernel/testing'
 import { SignJWT, type JWK } from 'jose'
 import t, { type Test } from 'tap'

@@ -1,6 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import { createIssuer, type KeyStorage } from '@gatewright/session-issuer'
-import type { IssuerOptions } from '@gatewright/session-issuer/internal'
+import { createIssuer, type KeyStorage, type IssuerOptions } from '@gatewright/session-issuer'
 import t from 'tap'
 import { DAY, must, newKey, PEPPER, setUp, USER } from '../fixtures.ts'
 

@@ -1,7 +1,6 @@
 // Several hosts over one real store at once.
 import { race } from '@gatewright/kernel/testing'
-import { createIssuer, type Issuer } from '@gatewright/session-issuer'
-import type { IssuerOptions } from '@gatewright/session-issuer/internal'
+import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { redisCredentials } from '@gatewright/session-issuer/redis'
 import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'

@@ -1,5 +1,4 @@
-import { createIssuer, type KeyStorage } from '@gatewright/session-issuer'
-import type { IssuerOptions } from '@gatewright/session-issuer/internal'
+import { createIssuer, type KeyStorage, type IssuerOptions } from '@gatewright/session-issuer'
 import t from 'tap'
 import { newKey, setUp, USER } from '../fixtures.ts'
 

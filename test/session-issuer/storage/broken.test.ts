@@ -1,5 +1,4 @@
-import { memoryFeed } from '@gatewright/kernel'
-import type { MemoryFeed } from '@gatewright/kernel/internal'
+import { memoryFeed, type MemoryFeed } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
 import type {
   IssuerStorage,

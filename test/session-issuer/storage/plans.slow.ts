@@ -1,8 +1,7 @@
 // Very many keys and sessions: every look-up uses an index and reads at most 6 pages. Also measures the
 // memory of a live session in Redis.
 import { FEED_START } from '@gatewright/kernel'
-import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlValue } from '@gatewright/kernel/internal/sql'
+import { fromPgPool, type SqlClient, type SqlValue } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import { sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'

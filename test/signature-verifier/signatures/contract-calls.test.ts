@@ -1,11 +1,7 @@
 // The calls that check signatures of contract wallets, with replies made by hand.
 import { mock } from 'node:test'
-import { createVerifier } from '@gatewright/signature-verifier'
-import type {
-  ContractWalletOptions,
-  RpcClient,
-  VerifierOptions,
-} from '@gatewright/signature-verifier/internal'
+import { createVerifier, type VerifierOptions } from '@gatewright/signature-verifier'
+import type { ContractWalletOptions, RpcClient } from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { fieldsFor, newWallet, openVerifier, signed, textB } from '../wallets.ts'

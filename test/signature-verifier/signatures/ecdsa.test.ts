@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { fastestRecover } from '@gatewright/signature-verifier'
-import { type Recover, recoverWithJs } from '@gatewright/signature-verifier/internal'
+import { fastestRecover, type Recover } from '@gatewright/signature-verifier'
+import { recoverWithJs } from '@gatewright/signature-verifier/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

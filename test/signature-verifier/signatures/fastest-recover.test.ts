@@ -7,8 +7,9 @@ import {
   fromSecp256k1Addon,
   fastestRecover,
   type Secp256k1Addon,
+  type Recover,
 } from '@gatewright/signature-verifier'
-import { type Recover, keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
+import { keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
 import fc from 'fast-check'
 import { createKeccak } from 'hash-wasm'
 import t from 'tap'

@@ -1,5 +1,4 @@
-import { GRACE_MS } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { GRACE_MS, type EpochMs } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
 import type { ChallengeStorage, NonceStorage } from '@gatewright/signature-verifier'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'

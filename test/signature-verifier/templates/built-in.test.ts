@@ -6,12 +6,9 @@ import {
   renderEip4361,
   REQUEST_RESOURCE,
   requestDigest,
-} from '@gatewright/signature-verifier'
-import {
-  agentBootstrap,
-  signInWithEthereum,
   type Eip4361Message,
-} from '@gatewright/signature-verifier/internal'
+} from '@gatewright/signature-verifier'
+import { agentBootstrap, signInWithEthereum } from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'

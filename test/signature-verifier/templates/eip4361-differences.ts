@@ -1,5 +1,4 @@
-import { parseEip4361, renderEip4361 } from '@gatewright/signature-verifier'
-import type { Eip4361Message } from '@gatewright/signature-verifier/internal'
+import { parseEip4361, renderEip4361, type Eip4361Message } from '@gatewright/signature-verifier'
 import fc from 'fast-check'
 import { parseSiweMessage } from 'viem/siwe'
 import { eip4361Message } from '../arbitraries.ts'

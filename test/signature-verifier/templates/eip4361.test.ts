@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parseEip4361, renderEip4361 } from '@gatewright/signature-verifier'
-import type { Eip4361Message } from '@gatewright/signature-verifier/internal'
+import { parseEip4361, renderEip4361, type Eip4361Message } from '@gatewright/signature-verifier'
 import fc from 'fast-check'
 import t from 'tap'
 import { createSiweMessage, parseSiweMessage } from 'viem/siwe'

@@ -1,11 +1,12 @@
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
-import { fromPgPool, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { toInteger, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { fromPgPool, migrate, rows, type SqlClient, type SqlValue } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
 import { collector } from './store.ts'
+export type { SqlStoreOptions } from './sql.ts'
 
 /** How often what conflicts with simultaneous calls runs again. */
 const RETRIES = 10

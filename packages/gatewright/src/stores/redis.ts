@@ -8,15 +8,15 @@ import type { Store } from '../index.ts'
 import { collector } from './store.ts'
 
 /** A client of ioredis. */
-type Ioredis = Parameters<typeof fromIoredis>[0]
+export type Ioredis = Parameters<typeof fromIoredis>[0]
 /** A client of node-redis, or of its cluster. */
-type NodeRedis = (Parameters<typeof fromNodeRedis>[0] | Parameters<typeof fromNodeRedisCluster>[0]) & {
+export type NodeRedis = (Parameters<typeof fromNodeRedis>[0] | Parameters<typeof fromNodeRedisCluster>[0]) & {
   /** Returns the same client with other types of replies. */
   withTypeMapping?(types: object): unknown
 }
 
 /** Options of `redisStore`. */
-interface RedisStoreOptions {
+export interface RedisStoreOptions {
   /** Begins every key. Default `gw:`. */
   readonly prefix?: string
 }

@@ -1,14 +1,13 @@
 import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { checkOptions } from '@gatewright/kernel/internal'
-import { fromSqlite } from '@gatewright/kernel/sql'
-import type { SqliteDatabase } from '@gatewright/kernel/internal/sql'
+import { fromSqlite, type SqliteDatabase } from '@gatewright/kernel/sql'
 import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
 import { collector } from './store.ts'
 
 /** Options of `sqliteStore`. */
-interface SqliteStoreOptions extends SqlStoreOptions {
+export interface SqliteStoreOptions extends SqlStoreOptions {
   /** A second connection to the same file in WAL mode, which reads while the first one writes. Default: reads wait for writes. */
   readonly reader?: SqliteDatabase
 }

@@ -1,4 +1,5 @@
-import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { money } from './cell.ts'
 import { UsageError } from './command.ts'
 

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { escapedLine, type Style, wrap } from '../observability/terminal.ts'
 
 /** How a value is shown. An `id` is never cut: it is pasted into the next command. */

@@ -13,7 +13,7 @@ type Value<S, R> = (keyof R & string) | ((row: R, services: S) => unknown)
 type ListColumn<S, R> = Value<S, R> | { readonly value: Value<S, R>; readonly kind: CellKind }
 
 /** A command that lists rows. */
-interface ListCommand<S, R> extends CommandUsage, Pick<Command<S>, 'check' | 'readsStores'> {
+export interface ListCommand<S, R> extends CommandUsage, Pick<Command<S>, 'check' | 'readsStores'> {
   /** Reads the rows. With `--json` they are printed as they are. */
   rows(services: S, args: CommandArguments): Promise<readonly R[]>
   /** The columns of the table by their heads. */

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { cellText, fieldLines, kindOf, shownCell, styleOf, type Column } from './cell.ts'
 import { cut, displayWidth, styled, wrap, type Terminal } from '../observability/terminal.ts'
 

@@ -1,15 +1,20 @@
 import type { Documentation } from '../openapi/document.ts'
-import type { Observe } from '@gatewright/http/internal'
+import type { Observe } from '@gatewright/http'
 import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,
 } from '@gatewright/idempotency-store/transactional'
 import { createLostRuns, type LostRuns } from '@gatewright/idempotency-store'
-import { allow } from '@gatewright/kernel'
-import { systemClock, type Clock, type ScopeCatalogue } from '@gatewright/kernel/internal'
+import { allow, type Clock, type ScopeCatalogue } from '@gatewright/kernel'
+import { systemClock } from '@gatewright/kernel/internal'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import { createAliases, createUsageLog, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { Aliases, UsageLog } from '@gatewright/legacy-alias-router/internal'
+import {
+  createAliases,
+  createUsageLog,
+  type AliasTable,
+  type Aliases,
+  type UsageLog,
+} from '@gatewright/legacy-alias-router'
 import {
   checkPolicyChain,
   createGuard,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { accountsWithSessions, liveKeys } from '@gatewright/session-issuer/internal'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { instantArgument } from '../cli/arguments.ts'
 import { isoOrNull } from '../cli/cell.ts'
 import {

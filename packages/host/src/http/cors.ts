@@ -1,6 +1,5 @@
-import { exposedHeaders } from '@gatewright/http'
-import type { HttpResponse } from '@gatewright/http/internal'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { exposedHeaders, type HttpResponse } from '@gatewright/http'
+import type { HeaderField } from '@gatewright/kernel'
 
 /**
  * Header fields that a page of another origin may send. A field that is missing here fails the whole request of the page, so the list has

@@ -1,5 +1,5 @@
-import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, toInteger, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { checkedPosition, nextPosition, type AccountName, type CheckedPosition } from './position.ts'
 import { statementLimit } from './statements.ts'
 

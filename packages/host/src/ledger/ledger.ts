@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { migrate, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, rowsAhead, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { migrate, rows, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { defer, rowsAhead, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { ownerOf } from './accounts.ts'
 import type { Ledger, Transfer, TransferResult } from './ledger.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { RevocationFeed } from '@gatewright/scope-guard'
 
 /** A revocation feed that records when it was last read to its end. */

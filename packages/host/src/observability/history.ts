@@ -1,5 +1,5 @@
 import type { Decision } from '@gatewright/http'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import { outcomeOf, type DecisionOutcome } from './outcome.ts'
 import { bucketOf, REQUEST_SECONDS, STORE_CHECK_SECONDS } from './quantile.ts'
 

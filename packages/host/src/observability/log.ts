@@ -1,5 +1,4 @@
-import type { Decision } from '@gatewright/http'
-import type { Observe } from '@gatewright/http/internal'
+import type { Decision, Observe } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
 import { standardErrorWriter } from './line-writer.ts'

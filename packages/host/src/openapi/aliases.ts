@@ -1,5 +1,5 @@
-import { listAliases, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { Alias, AliasKind } from '@gatewright/legacy-alias-router/internal'
+import { listAliases, type AliasTable, type Alias } from '@gatewright/legacy-alias-router'
+import type { AliasKind } from '@gatewright/legacy-alias-router/internal'
 import type { TObject } from 'typebox/type'
 import type { Json } from './components.ts'
 

@@ -1,5 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { toInteger, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
+import type { SqlValue } from '@gatewright/kernel/sql'
 
 /** Whether an insert must give a member of a record, may give it in place of a default, or cannot. */
 export type Given = 'required' | 'optional' | 'never'
@@ -87,7 +88,7 @@ export function named<T, G extends Given>(name: string, column: Column<T, G>): C
   return { ...column, name }
 }
 
-type Values<C> = { readonly [K in keyof C]: C[K] extends Column<infer T> ? T : never }
+export type Values<C> = { readonly [K in keyof C]: C[K] extends Column<infer T> ? T : never }
 
 /** An object whose members are columns. */
 export function group<C extends Readonly<Record<string, Column<unknown>>>>(

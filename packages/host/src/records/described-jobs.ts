@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { Job, JobQueue } from './jobs.ts'
 
 /** A job in the output for operators: its instants are RFC 3339. */

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import { instant, integer, json, nullable, oneOf, text } from './columns.ts'

@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import type { HostTable } from './table.ts'
 
 /** The place of a row in a list that is ordered by the time of creation, newest first. `position` orders rows of one millisecond. */

@@ -1,5 +1,6 @@
 import type { Decision } from '@gatewright/http'
-import { storableText, type Clock } from '@gatewright/kernel/internal'
+import { storableText } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { hasCode } from './cause.ts'
 import { insertRequests, NO_ACCOUNT, requests, type RecordedRequest } from './requests.ts'

@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { Sealer } from './sealed.ts'
 
 /** A column with sealed texts. */

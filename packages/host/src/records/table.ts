@@ -1,10 +1,10 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, rowLock, toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import { defer, rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import type { Column, Given, Group } from './columns.ts'
 
-type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>>
-type OwnedMembers = Members & {
+export type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>>
+export type OwnedMembers = Members & {
   readonly id: Column<string, 'required'>
   readonly accountId: Column<string, 'required'>
 }
@@ -12,9 +12,9 @@ type TypeOf<M> = M extends Column<infer T> ? T : M extends Group<infer T> ? T : 
 type Keys<M, G extends Given> = { [K in keyof M]: M[K] extends { given: G } ? K : never }[keyof M]
 
 /** A record of a table. */
-type RecordOf<M> = { readonly [K in keyof M]: TypeOf<M[K]> }
+export type RecordOf<M> = { readonly [K in keyof M]: TypeOf<M[K]> }
 /** The members that an insert gives. */
-type NewRecordOf<M> = { readonly [K in Keys<M, 'required'>]: TypeOf<M[K]> } & {
+export type NewRecordOf<M> = { readonly [K in Keys<M, 'required'>]: TypeOf<M[K]> } & {
   readonly [K in Keys<M, 'optional'>]?: TypeOf<M[K]>
 }
 /** The type of a table's records: `Row<typeof bills>`. */

@@ -3,7 +3,7 @@ import type { PlannedVersion, RetryReason } from '@gatewright/kernel/internal/sq
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
-import type { IssuerOptions } from '@gatewright/session-issuer/internal'
+import type { IssuerOptions } from '@gatewright/session-issuer'
 import type { NonceStorage } from '@gatewright/signature-verifier'
 
 /** Checks whether one dependency works. Rejects with the cause if it does not. */

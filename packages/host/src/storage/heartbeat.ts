@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { deleteDue } from '../records/delete-due.ts'

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { devNull } from 'node:os'
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { newerTables, toInteger } from '@gatewright/kernel/internal/sql'
 import { shareResult } from './share-result.ts'

@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 
 /**
  * Reuses the result of `make` for `forMs` from the start of the call. Calls made while `make` runs share its result. A

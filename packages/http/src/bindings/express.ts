@@ -13,6 +13,8 @@ import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest }
 import type { Route, StepResult } from '../route/steps.ts'
 
 export type { ConnectGate } from './connect-types.ts'
+export type { BodyChoice } from './node-body.ts'
+export type { OpenGate } from '../gate-types.ts'
 
 const rawBodies = new WeakMap<object, Uint8Array>()
 

@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
 import { isRepeatable, missingFields } from '../response/http-response.ts'
 import type { FastifyReply } from './fastify-types.ts'

@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
 import { capturedResponse, fieldPairs, isStream } from './captured-response.ts'
 import type { CaptureEnding } from './capture-node.ts'

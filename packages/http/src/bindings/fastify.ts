@@ -25,6 +25,7 @@ import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/p
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 
 export type { FastifyGate } from './fastify-types.ts'
+export type { OpenGate } from '../gate-types.ts'
 
 /** What one hook stores about a request for the next hook. */
 interface Progress {

@@ -13,7 +13,8 @@ import type { Handler, OpenCall } from '../handler-types.ts'
 import { checkedGuardingRoute, perform, runOf } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 
-export type { FetchGate } from './fetch-types.ts'
+export type { FetchGate, FetchGateOptions } from './fetch-types.ts'
+export type { OpenGate } from '../gate-types.ts'
 
 /** Binds a gate to fetch-style servers: Hono, Next.js route handlers, Bun, Deno. Throws a `TypeError` without `body` or `peer`. */
 export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptions<Env>): FetchGate<Env> {

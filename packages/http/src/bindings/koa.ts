@@ -14,6 +14,11 @@ import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest }
 import type { Route } from '../route/steps.ts'
 
 export type { KoaContext, KoaGate } from './koa-types.ts'
+export type { BodyChoice } from './node-body.ts'
+export type { HttpResponse } from '../response/http-response.ts'
+export type { OpenGate } from '../gate-types.ts'
+export type { RequestFacts } from '../request/facts.ts'
+export type { TrustedProxies } from '../request/client-address.ts'
 
 /** Reads the facts of a request. The path is not decoded, so two spellings of a resource remain different. By default no proxy is trusted. */
 export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: TrustedProxies): RequestFacts {

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
 import type { NodeRequest } from '../request/facts.ts'
 import { isRepeatable, missingFields } from '../response/http-response.ts'

@@ -1,5 +1,5 @@
-import { Fault, type Denial, type Verdict } from '@gatewright/kernel'
-import { shownName, type EpochMs, type HeaderField } from '@gatewright/kernel/internal'
+import { Fault, type Denial, type Verdict, type EpochMs, type HeaderField } from '@gatewright/kernel'
+import { shownName } from '@gatewright/kernel/internal'
 import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'

@@ -1,5 +1,4 @@
-import type { Denial, Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Denial, Verdict, HeaderField } from '@gatewright/kernel'
 import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
 import type { DecisionDraft } from '../response/decision.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'

@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { RequestFacts } from '../request/facts.ts'
 
 /** The header fields of responses that a browser script may read only if they are exposed. For a CORS middleware. */

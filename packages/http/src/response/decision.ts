@@ -1,5 +1,4 @@
-import { Fault, type Denial } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { Fault, type Denial, type HeaderField } from '@gatewright/kernel'
 import type { CallerIds } from '../ports.ts'
 import type { Outcome } from './outcome.ts'
 

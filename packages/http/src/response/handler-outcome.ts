@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { HandlerResponse } from '../handler-types.ts'
 import type { HttpResponse } from './http-response.ts'
 import type { Outcome } from './outcome.ts'

@@ -1,5 +1,4 @@
-import type { Denial, Fault } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Denial, Fault, HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
 import { StreamedBody } from './streamed-body.ts'
 import { statusPhrase } from './status-phrase.ts'
@@ -17,7 +16,7 @@ export interface HttpResponse {
  */
 export type ErrorShape = 'plain' | 'partner' | 'problem'
 
-type RenderedDenial = Pick<
+export type RenderedDenial = Pick<
   Denial,
   'code' | 'status' | 'message' | 'field' | 'retryAfterSeconds' | 'details'
 > & {

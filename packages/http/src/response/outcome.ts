@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { Fault, type HeaderField } from '@gatewright/kernel'
 import {
   denialResponse,
   errorResponse,

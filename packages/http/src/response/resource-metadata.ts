@@ -1,4 +1,5 @@
-import { checkOptions, type HeaderField } from '@gatewright/kernel/internal'
+import { checkOptions } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { AccessLike, GuardPort } from '../ports.ts'
 import { hasField } from './http-response.ts'
 import type { DenialWithHeaders } from '../codes.ts'

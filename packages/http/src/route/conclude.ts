@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { Settings } from '../options.ts'
 import type { WireResponse } from '../ports.ts'
 import type { CanonicalFacts } from '../request/facts.ts'

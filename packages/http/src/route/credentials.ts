@@ -1,5 +1,4 @@
-import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { allow, type Rule, type Session, type Verdict, type HeaderField } from '@gatewright/kernel'
 import type { AccessLike, CallerIds, Credential, Credentials, GuardFactsLike, GuardPort } from '../ports.ts'
 import type { RequestFacts } from '../request/facts.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,5 +1,4 @@
-import type { Session, Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Session, Verdict, HeaderField } from '@gatewright/kernel'
 import type { Settings } from '../options.ts'
 import type { AliasPort } from '../ports.ts'
 import type { CanonicalFacts, OldName, RequestFacts } from '../request/facts.ts'

@@ -1,5 +1,4 @@
-import { allow, type Denial } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
 import { isJson } from '../request/body.ts'
 import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
 import type { AccessLike, CallerIds, WireResponse } from '../ports.ts'

@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
 import type { HandlerFailure } from '../response/no-effect.ts'
 import type { InputSource } from '../request/input.ts'

@@ -1,5 +1,5 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import { docsLink, type EpochMs } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
+import { docsLink } from '@gatewright/kernel/internal'
 import { deny, type IdempotencyDenial } from '../codes.ts'
 import type { IdentifiedRequest } from '../request/identify.ts'
 import { decodeResponse } from '../response/encoding.ts'

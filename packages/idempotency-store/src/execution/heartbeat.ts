@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { Coordinator } from './coordinator.ts'
 import type { LocalRun } from './local-runs.ts'
 

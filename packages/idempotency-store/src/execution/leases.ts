@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { Claim } from './claim.ts'
 import type { Coordinator } from './coordinator.ts'
 import { keepAlive } from './heartbeat.ts'

@@ -1,5 +1,4 @@
-import type { Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict, EpochMs } from '@gatewright/kernel'
 import type { IdempotencyDenial } from '../codes.ts'
 import type { Replay } from '../response/stored-response.ts'
 

@@ -1,5 +1,4 @@
-import { malformedReply } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { malformedReply, type HeaderField } from '@gatewright/kernel'
 import { isStoredResponse, type StoredResponse, type StoredSpend } from './stored-response.ts'
 
 /**

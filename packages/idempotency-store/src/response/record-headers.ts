@@ -1,7 +1,4 @@
-import type { EpochMs, HeaderField } from '@gatewright/kernel/internal'
-
-/** The names of the header fields of `recordHeaders`, for `Access-Control-Expose-Headers`. */
-export const recordHeaderNames: readonly string[] = ['Idempotency-Replayed', 'Idempotency-Expires']
+import type { EpochMs, HeaderField } from '@gatewright/kernel'
 
 /**
  * Makes the header fields that inform the client about the stored response: `Idempotency-Replayed: true` on a replay, and

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { utf8Length } from '@gatewright/kernel/internal/platform'
 import type { Settings } from '../options.ts'
 import type { Ending } from '../storage/port.ts'

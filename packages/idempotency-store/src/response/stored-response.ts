@@ -1,4 +1,4 @@
-import type { EpochMs, HeaderField } from '@gatewright/kernel/internal'
+import type { EpochMs, HeaderField } from '@gatewright/kernel'
 
 /** An amount that a run has reserved, in the currency of the reservation. */
 export interface StoredSpend {

@@ -1,6 +1,6 @@
 import { checkOptions } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { affected, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import { affected } from '@gatewright/kernel/internal/sql'
 import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
@@ -15,6 +15,7 @@ import {
 } from './statements.ts'
 
 export { migrateIdempotency } from './migrate.ts'
+export type { SqlIdempotencyOptions } from './statements.ts'
 
 /**
  * Stores the records in MariaDB, with a client of `fromMysql2`, or in an open transaction of it, for `createTransactionalIdempotency`. There a

@@ -1,9 +1,9 @@
-import { Fault, GRACE_MS } from '@gatewright/kernel'
-import { checkOptions, warnMemoryStorage, type EpochMs } from '@gatewright/kernel/internal'
+import { Fault, GRACE_MS, type EpochMs } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
 import type { IdempotencyStorage, RunLabel, RunRecord } from './port.ts'
 
 /** Options of `memoryIdempotency`. */
-interface MemoryIdempotencyOptions {
+export interface MemoryIdempotencyOptions {
   /** Maximum number of records, at least 1, default 10 000; with responses of 256 KiB each that is 2.5 GiB. */
   readonly capacity?: number
 }

@@ -1,7 +1,7 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
 import { batch } from '@gatewright/kernel/internal'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { assertOutsideTransactionScope, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'
+import { assertOutsideTransactionScope } from '@gatewright/kernel/internal/sql'
 import {
   COLUMNS,
   hasEnded,

@@ -1,6 +1,12 @@
 import { checkOptions } from '@gatewright/kernel/internal'
-import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, type SqlTransaction, type SqlValue } from '@gatewright/kernel/internal/sql'
+import {
+  rows,
+  type SqlClient,
+  type SqlQueries,
+  type SqlTransaction,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
+import { defer } from '@gatewright/kernel/internal/sql'
 import type { Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
 import {
@@ -18,9 +24,10 @@ import {
 } from './statements.ts'
 
 export { migrateIdempotency } from './migrate.ts'
+export type { SqlIdempotencyOptions } from './statements.ts'
 
 /** Options of `postgresIdempotency`. */
-interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
+export interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
   /**
    * Whether calls that are made while others are in flight share statements. Default: true for a client, false for a
    * transaction. Set it to false for a client whose connection or settings depend on the caller, such as one that takes the

@@ -1,5 +1,4 @@
-import { Fault, GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault, GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
 import type { BeginResult, Ending, RunLabel, RunRecord } from './port.ts'
 
 // A record is one string: one letter for its state (running, done, free); the fence, the deadline and the begin in 16 digits

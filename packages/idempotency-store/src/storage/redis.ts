@@ -17,7 +17,7 @@ import {
 import { BEGIN, END, EXTEND, TAKE_OVER } from './redis-scripts.ts'
 
 /** Options of `redisIdempotency`. */
-interface RedisIdempotencyOptions {
+export interface RedisIdempotencyOptions {
   /** Prefix of every key. Default `gw:idempotency:`. */
   readonly prefix?: string
 }

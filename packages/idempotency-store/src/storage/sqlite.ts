@@ -14,6 +14,7 @@ import {
 } from './statements.ts'
 
 export { migrateIdempotency } from './migrate.ts'
+export type { SqlIdempotencyOptions } from './statements.ts'
 
 /**
  * Stores the records in the embedded SQLite of one host process. A begin first reads, on the client's `reader` if it has

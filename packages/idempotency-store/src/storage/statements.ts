@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS, malformedReply } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
-  takesDue,
-  toInteger,
-  toText,
-  type SqlRow,
-} from '@gatewright/kernel/internal/sql'
+import { GRACE_MS, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX, takesDue, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { Ending, IdempotencyStorage, LostRunPage, NotStarted, RunRecord } from './port.ts'
 
 /** Options of the SQL adapters. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { leases } from './leases.ts'
 import { deadlines, lateOwners, lifecycle } from './lifecycle.ts'

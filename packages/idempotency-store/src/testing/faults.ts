@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { FaultyStorage } from '@gatewright/kernel/testing'
-import { isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import type { FaultyStorage, TestRunner } from '@gatewright/kernel/testing'
+import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { DAY, LEASE, NOW, started } from './support.ts'
 

@@ -1,2 +1,3 @@
 export { idempotencyStorageContract } from './contract.ts'
 export { idempotencyStorageFaults } from './faults.ts'
+export type { IdempotencyStorage } from '../storage/port.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { BeginResult, IdempotencyStorage } from '../storage/port.ts'
 
 /** The fixed time of the tests. The port takes `now`, so no test waits. */

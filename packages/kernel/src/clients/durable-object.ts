@@ -5,7 +5,7 @@ import { assertOutsideTransactionScope } from './transaction-scope.ts'
 import { createTurns } from './turns.ts'
 
 /** The part of `ctx.storage` of a Durable Object with SQLite that is used. */
-interface DurableObjectStorage {
+export interface DurableObjectStorage {
   readonly sql: { exec(text: string, ...values: never[]): { toArray(): unknown[] } }
   transaction<T>(work: () => Promise<T>): Promise<T>
 }

@@ -37,7 +37,7 @@ export function fromNodeRedisCluster(cluster: {
 }
 
 /** What `fromIoredis` needs of an ioredis client. */
-interface IoredisClient {
+export interface IoredisClient {
   readonly isCluster?: boolean
   readonly options: {
     readonly maxRetriesPerRequest?: number | null | undefined

@@ -10,12 +10,4 @@ export { withRollBack } from './roll-back.ts'
 export { together } from './together.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'
 export type { RetryReason } from './postgres/retries.ts'
-export type {
-  PlannedVersion,
-  SqlDialect,
-  SqlRow,
-  SqlTransaction,
-  SqlValue,
-  TableMark,
-} from './sql-client.ts'
-export type { SqliteDatabase } from './sqlite.ts'
+export type { PlannedVersion, SqlDialect, TableMark } from './sql-client.ts'

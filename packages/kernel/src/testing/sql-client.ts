@@ -18,7 +18,7 @@ import type { TestRunner } from './runner.ts'
 import { withTimeLimit } from './time-limit.ts'
 
 /** Clients over one database, and what closes them. */
-interface OpenedClients {
+export interface OpenedClients {
   /** One or more. Use several real connections or pools of two connections each, if the database allows them. */
   readonly connections: readonly SqlClient[]
   close(): Promise<void>

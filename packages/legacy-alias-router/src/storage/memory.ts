@@ -1,9 +1,9 @@
-import { Fault } from '@gatewright/kernel'
-import { checkOptions, warnMemoryStorage, type EpochMs } from '@gatewright/kernel/internal'
+import { Fault, type EpochMs } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryAliasUsage`. */
-interface MemoryAliasUsageOptions {
+export interface MemoryAliasUsageOptions {
   /** Maximum number of rows, at least 1, default 100 000, about 25 MB. */
   readonly capacity?: number
 }

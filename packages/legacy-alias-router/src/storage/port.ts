@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /** How often one caller (an authenticated key or account, or `anonymous`) used one old name. Both texts are 1 to 256 printable ASCII characters. */
 export interface AliasUsage {

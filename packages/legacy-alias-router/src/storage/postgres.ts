@@ -3,6 +3,7 @@ import type { AliasUsageStorage } from './port.ts'
 import { markBatch, sharedMethods, checkedTables, wasAdded, type SqlAliasUsageOptions } from './statements.ts'
 
 export { migrateAliasUsage } from './migrate.ts'
+export type { SqlAliasUsageOptions } from './statements.ts'
 
 /**
  * Stores the usage in Postgres, with one statement per batch. Rows are locked in one order, so that batches of two writers

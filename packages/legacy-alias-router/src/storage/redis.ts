@@ -9,7 +9,7 @@ import { ADD, COLLECT, PAGE } from './redis-scripts.ts'
 const WRITER_MS = 86_400_000
 
 /** Options of `redisAliasUsage`. */
-interface RedisAliasUsageOptions {
+export interface RedisAliasUsageOptions {
   /** Prefix of every key. Its hash tag keeps all keys in one slot of a cluster. Default `{gw:alias}:`. */
   readonly prefix?: string
 }

@@ -3,6 +3,7 @@ import type { AliasUsageStorage } from './port.ts'
 import { markBatch, sharedMethods, checkedTables, wasAdded, type SqlAliasUsageOptions } from './statements.ts'
 
 export { migrateAliasUsage } from './migrate.ts'
+export type { SqlAliasUsageOptions } from './statements.ts'
 
 /** Stores the usage in the embedded SQLite of one host process, with a transaction of two statements per batch. */
 export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = {}): AliasUsageStorage {

@@ -1,13 +1,7 @@
 import { malformedReply } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
-  toInteger,
-  toText,
-  type SqlRow,
-} from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 
 /** Options of the SQL adapters. */

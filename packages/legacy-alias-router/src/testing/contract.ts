@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { race } from '@gatewright/kernel/testing'
-import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { withTimeLimit } from '@gatewright/kernel/internal/testing'
 import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { FaultyStorage } from '@gatewright/kernel/testing'
-import { isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import type { FaultyStorage, TestRunner } from '@gatewright/kernel/testing'
+import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import type { AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 

@@ -1,2 +1,3 @@
 export { aliasUsageStorageContract } from './contract.ts'
 export { aliasUsageStorageFaults } from './faults.ts'
+export type { AliasUsageStorage } from '../storage/port.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /**
  * One `Transfer` event of an ERC-20 token in a mined block (EIP-20). Addresses and hashes are in lower case.

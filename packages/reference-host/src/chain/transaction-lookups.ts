@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { ChainReader, TokenTransfer } from './reader.ts'
 
 /** The state of one transaction on its chain. */

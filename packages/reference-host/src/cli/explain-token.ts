@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { Fault, type Session, type Verdict } from '@gatewright/kernel'
-import { createGuard, localKeys, remoteKeys, sessionReader } from '@gatewright/scope-guard'
-import type { GuardDenial, GuardOptions, KeySet, PresetName } from '@gatewright/scope-guard/internal'
+import {
+  createGuard,
+  localKeys,
+  remoteKeys,
+  sessionReader,
+  type GuardOptions,
+  type KeySet,
+} from '@gatewright/scope-guard'
+import type { GuardDenial, PresetName } from '@gatewright/scope-guard/internal'
 import {
   type CommandArguments,
   type CommandOutput,

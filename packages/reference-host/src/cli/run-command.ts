@@ -1,6 +1,7 @@
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { commandRunner } from '@gatewright/host/cli'
-import type { CommandOptions, CommandResult } from '@gatewright/host/internal'
+import type { CommandOptions } from '@gatewright/host/internal'
+import type { CommandResult } from '@gatewright/host'
 import { readConfig } from '../config/config.ts'
 import { product } from '../composition/host.ts'
 import { HOST_VERSION } from '../product/version.ts'

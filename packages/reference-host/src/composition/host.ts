@@ -1,7 +1,6 @@
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { fastestRecover } from '@gatewright/signature-verifier'
-import { type Product, type StartedHost, runHost } from '@gatewright/host'
-import type { HostOptions } from '@gatewright/host/internal'
+import { type Product, type StartedHost, runHost, type HostOptions } from '@gatewright/host'
 import type { Config } from '../config/config.ts'
 import type { OperatorListener } from '../operator/listener.ts'
 import { createPages } from '../pages/serve.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { replacePrivateFile } from '@gatewright/host/internal'
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import { partnerScopes } from '../product/scopes.ts'

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import type { Observe } from '@gatewright/http/internal'
+import type { Observe } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { DataDirUnusable, OperatorWarning, createLog, describeError } from '@gatewright/host/internal'
 import { readConfig, type Config } from '../config/config.ts'

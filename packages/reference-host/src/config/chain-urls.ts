@@ -1,4 +1,5 @@
-import { type Parser, listOf } from '@gatewright/host/internal'
+import { listOf } from '@gatewright/host/internal'
+import type { Parser } from '@gatewright/host/config'
 import { configuredChainId } from '../chain/chain-id.ts'
 
 /** `chain id=URL`. */

@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
 import { idText, nameText } from '@gatewright/host/schemas'
-import { type Parser, jsonFile } from '@gatewright/host/internal'
+import { jsonFile } from '@gatewright/host/internal'
+import type { Parser } from '@gatewright/host/config'
 import type { Plan } from '../product/plans.ts'
 
 const strict = { additionalProperties: false }

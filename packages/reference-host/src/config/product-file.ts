@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
 import { idText, nameText } from '@gatewright/host/schemas'
-import { INSTANT_FORMAT, type Parser, jsonFile } from '@gatewright/host/internal'
+import { INSTANT_FORMAT, jsonFile } from '@gatewright/host/internal'
+import type { Parser } from '@gatewright/host/config'
 import { MAX_AGREEMENTS, MAX_LINKS, MAX_NOTICES, type Product } from '../product/product.ts'
 
 const strict = { additionalProperties: false }

@@ -1,4 +1,4 @@
-import type { Parser } from '@gatewright/host/internal'
+import type { Parser } from '@gatewright/host/config'
 import { configuredChainId } from '../chain/chain-id.ts'
 import { isEthereumAddress, readAddress } from '../chain/addresses.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import type { Agreement } from '../product/product.ts'

@@ -1,9 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, operation } from '@gatewright/host'
-import type { HostDenial, PlainOperation } from '@gatewright/host/internal'
+import { type Operation, operation, type PlainOperation } from '@gatewright/host'
+import { type HostDenial, textOrNull, counted } from '@gatewright/host/internal'
 import { idText, component, text } from '@gatewright/host/schemas'
-import { textOrNull, counted } from '@gatewright/host/internal'
 import { deny } from '../product/denials.ts'
 import {
   MAX_NETWORKS,

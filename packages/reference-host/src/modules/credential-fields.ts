@@ -1,7 +1,7 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
 import { allow, type Denial, type Session, type Verdict } from '@gatewright/kernel'
 import { nearestName, nearestNameOf, shownName, type Surface } from '@gatewright/kernel/internal'
-import type { Aliases } from '@gatewright/legacy-alias-router/internal'
+import type { Aliases } from '@gatewright/legacy-alias-router'
 import { parsePolicy, type Policy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'

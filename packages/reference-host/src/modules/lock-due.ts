@@ -1,5 +1,5 @@
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, rowsAhead, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import { rowLock, rowsAhead, toText } from '@gatewright/kernel/internal/sql'
 
 /** Which rows of a table of accounts are due. */
 interface DueRows {

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { AppliedEvent, EventOutcome, JobHandler, Metrics } from '@gatewright/host/internal'
 import type { Providers } from '../providers/ports.ts'

@@ -1,6 +1,5 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { aliasReport, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import type { AliasReport } from '@gatewright/legacy-alias-router/internal'
+import type { EpochMs } from '@gatewright/kernel'
+import { aliasReport, type AliasUsageStorage, type AliasReport } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '../product/aliases.ts'
 
 /** Reports who still uses which legacy name. */

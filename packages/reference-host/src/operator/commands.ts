@@ -1,13 +1,12 @@
 import type { HostServices } from '@gatewright/host'
-import { listJobs } from '@gatewright/host/internal'
-import { listCommand } from '@gatewright/host/cli'
 import {
+  listJobs,
   CommandError,
   MAX_LISTED,
-  type Command,
   historyCommands,
   lostRunCommands,
 } from '@gatewright/host/internal'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '../product/aliases.ts'
 import { reportAliases } from './aliases.ts'

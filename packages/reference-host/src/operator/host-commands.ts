@@ -1,7 +1,6 @@
 import type { HostServices } from '@gatewright/host'
 import { operationTable, restoredCommand } from '@gatewright/host/internal'
-import { listCommand } from '@gatewright/host/cli'
-import type { Command } from '@gatewright/host/internal'
+import { listCommand, type Command } from '@gatewright/host/cli'
 
 /** Commands on the host itself. */
 export const commands: readonly Command<HostServices>[] = [

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { LedgerFindings } from '@gatewright/host/internal'
 
 /** The state of the latest check of the ledger on this host. Instants are RFC 3339. */

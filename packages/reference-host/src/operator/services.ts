@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { HostServices } from '@gatewright/host'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { LostRuns } from '@gatewright/idempotency-store'

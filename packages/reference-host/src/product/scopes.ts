@@ -1,5 +1,4 @@
-import { scopeCatalogue } from '@gatewright/kernel'
-import type { ScopeCatalogue } from '@gatewright/kernel/internal'
+import { scopeCatalogue, type ScopeCatalogue } from '@gatewright/kernel'
 
 /** Scopes of the user surface, for user keys and user sessions. */
 const USER = [

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { Restore, RestoreFindings } from '@gatewright/host/internal'
 import { SANDBOX_PROVIDER } from './sandbox.ts'
 

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto'
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import { originOf, type Secrets, type Backend } from '@gatewright/host/internal'
 import type { Config } from '../config/config.ts'
 import { checkedProvider, type CallOutcome } from '../providers/calls.ts'

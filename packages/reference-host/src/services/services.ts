@@ -1,6 +1,6 @@
 import type { EndedLineage } from '@gatewright/session-issuer/internal'
-import { createVerifier, type Verifier } from '@gatewright/signature-verifier'
-import { keccakWithJsSha3, recoverWithJs, type FastestRecover } from '@gatewright/signature-verifier/internal'
+import { createVerifier, type Verifier, type FastestRecover } from '@gatewright/signature-verifier'
+import { keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
 import {
   acceptedFrom,
   type EndedKeys,

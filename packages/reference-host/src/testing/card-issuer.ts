@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Fault } from '@gatewright/kernel'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import { passesLuhn } from '../providers/cards/card-numbers.ts'
 import { cardPort, type CardIssuer, type CardOrder } from '../providers/cards/port.ts'
 import { isRejection } from '../providers/reply.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import { kycPort, type KycApplication, type KycProvider } from '../providers/kyc/port.ts'
 import {
   assertFaults,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Fault } from '@gatewright/kernel'
-import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { openedTests } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import type { NamedProvider } from '../providers/port.ts'
 import type { Reply } from '../providers/reply.ts'
 

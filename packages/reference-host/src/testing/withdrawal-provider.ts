@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Fault } from '@gatewright/kernel'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import { withdrawalPort, withdrawalReport, type WithdrawalProvider } from '../providers/withdrawals/port.ts'
 import { catalogueTests } from './catalogue.ts'
 import { changesTest } from './changes.ts'

@@ -1,5 +1,4 @@
-import { keyDigest, malformedReply } from '@gatewright/kernel'
-import type { Clock, EpochMs, HeaderField } from '@gatewright/kernel/internal'
+import { keyDigest, malformedReply, type Clock, type EpochMs, type HeaderField } from '@gatewright/kernel'
 import type { CheckedProof, GuardFacts } from '../access.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'

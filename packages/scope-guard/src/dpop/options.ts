@@ -1,4 +1,5 @@
-import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
+import { checkOptions } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /** Remembers which proofs were used. Every nonce storage of signature-verifier fits. */
 export interface ProofNonces {

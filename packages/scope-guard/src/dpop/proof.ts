@@ -1,5 +1,4 @@
-import { keyDigest } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { keyDigest, type EpochMs } from '@gatewright/kernel'
 import { importVerificationKey } from '#platform/signature'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { GuardReason } from '../codes.ts'

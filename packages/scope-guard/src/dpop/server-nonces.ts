@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { base64url } from 'jose'
 
 /** How long a nonce is accepted after it was issued. */

@@ -1,5 +1,5 @@
-import type { Rule } from '@gatewright/kernel'
-import { counterOwner, type EpochMs } from '@gatewright/kernel/internal'
+import type { Rule, EpochMs } from '@gatewright/kernel'
+import { counterOwner } from '@gatewright/kernel/internal'
 import type { SpendItem } from '../storage/port.ts'
 import type { Block } from './predicates.ts'
 import { patternsOf } from './operation-matcher.ts'

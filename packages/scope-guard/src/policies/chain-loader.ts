@@ -1,5 +1,4 @@
-import { Fault, type Session } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import { Fault, type Session, type Clock, type EpochMs } from '@gatewright/kernel'
 import { sha256, utf8Length } from '@gatewright/kernel/internal/platform'
 import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'

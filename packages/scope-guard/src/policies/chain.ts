@@ -1,5 +1,4 @@
-import type { Rule } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Rule, EpochMs } from '@gatewright/kernel'
 import { compileCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts, type PredicateResult } from './predicates.ts'

@@ -1,4 +1,5 @@
-import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { addressMatcher } from '@gatewright/kernel/internal/address'
 import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operation-matcher.ts'

@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { Fault, type Clock } from '@gatewright/kernel'
 import { LRUCache } from '#platform/lru'
 import { createLimiter, type Limiter } from './limiter.ts'
 import type { CheckedFailureOptions } from './failure-options.ts'

@@ -1,5 +1,5 @@
-import { Fault } from '@gatewright/kernel'
-import { createFairQueue, QUEUE_FULL, runQueued, systemClock, type Clock } from '@gatewright/kernel/internal'
+import { Fault, type Clock } from '@gatewright/kernel'
+import { createFairQueue, QUEUE_FULL, runQueued, systemClock } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import { andThen } from '../and-then.ts'
 import { addressBucket } from '@gatewright/kernel/address'

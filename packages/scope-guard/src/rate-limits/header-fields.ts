@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { HeaderField } from '@gatewright/kernel'
 import type { LimitOptions } from './options.ts'
 
 /** The state of one limit after a request. */

@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { Fault, type Clock } from '@gatewright/kernel'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { withinTime } from '../timeout.ts'
 import type { LimitState } from './header-fields.ts'

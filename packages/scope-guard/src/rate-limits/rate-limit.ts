@@ -1,5 +1,5 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import { systemClock, type Clock, type HeaderField } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type Clock, type HeaderField } from '@gatewright/kernel'
+import { systemClock } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial } from '../codes.ts'
 import { policyField, rateLimitFields } from './header-fields.ts'

@@ -1,5 +1,4 @@
-import { keyDigest, type Rule, type Session } from '@gatewright/kernel'
-import type { Clock, HeaderField } from '@gatewright/kernel/internal'
+import { keyDigest, type Rule, type Session, type Clock, type HeaderField } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { andThen } from '../and-then.ts'
 import { policyField, type LimitState } from './header-fields.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /** One window of one bucket. A point is returned to the window that it was taken from, so never to the bucket's next one. */
 export interface CountedWindow {

@@ -1,4 +1,5 @@
-import { setBackgroundTimer, type Clock } from '@gatewright/kernel/internal'
+import { setBackgroundTimer } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { knownRevocations, type KnownRevocations } from './known-revocations.ts'
 

@@ -4,8 +4,9 @@ import {
   positionsAfter,
   type FeedEntry,
   type Session,
+  type EpochMs,
 } from '@gatewright/kernel'
-import { endsSession, type EpochMs } from '@gatewright/kernel/internal'
+import { endsSession } from '@gatewright/kernel/internal'
 
 /** The revocations that a process knows, by the key or session that they end. */
 export interface KnownRevocations {

@@ -1,5 +1,5 @@
-import type { Session } from '@gatewright/kernel'
-import { checkOptions, type Clock } from '@gatewright/kernel/internal'
+import type { Session, Clock } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { withinTime } from '../timeout.ts'
 import { followFeed } from './feed-follower.ts'

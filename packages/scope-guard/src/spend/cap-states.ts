@@ -1,5 +1,4 @@
-import type { Session } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Session, EpochMs } from '@gatewright/kernel'
 import type { CountedCap } from '../policies/caps.ts'
 import type { Chain } from '../policies/chain.ts'
 import type { Policy, Window } from '../policies/policy.ts'

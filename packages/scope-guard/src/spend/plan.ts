@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import { blocked, type SpendAccess } from '../access.ts'
 import type { SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'

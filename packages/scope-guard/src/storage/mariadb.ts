@@ -5,6 +5,7 @@ import { sqlSpends } from './sql-spends.ts'
 import { checkedSqlPrefix } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
+export type { StorageOptions } from './options.ts'
 
 /**
  * Stores spend counters in MariaDB, with a client of `fromMysql2`. `reserve`, `settle` and `release` are one transaction each, or run in the `tx`

@@ -1,4 +1,4 @@
-import type { MemoryFeed } from '@gatewright/kernel/internal'
+import type { MemoryFeed } from '@gatewright/kernel'
 import type { RevocationFeed } from './feed-port.ts'
 
 /** Makes a reader of the feed of this process, with notifications. */

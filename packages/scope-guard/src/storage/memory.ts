@@ -1,10 +1,10 @@
-import { Fault, GRACE_MS } from '@gatewright/kernel'
-import { checkOptions, warnMemoryStorage, type EpochMs } from '@gatewright/kernel/internal'
+import { Fault, GRACE_MS, type EpochMs } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
 import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 
 export { memoryRevocationFeed } from './memory-feed.ts'
 
-interface MemoryOptions {
+export interface MemoryOptions {
   /** How many counters and holds it stores at most, at least 1, default 100 000. */
   readonly capacity?: number
 }

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /** One counter that a reservation adds to. `counter` is any text, different for each item of the reservation. */
 export interface SpendItem {

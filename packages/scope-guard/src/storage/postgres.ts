@@ -6,6 +6,7 @@ import { checkedSqlPrefix } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
+export type { FeedOptions, StorageOptions } from './options.ts'
 
 /**
  * Stores spend counters in Postgres. `reserve`, `settle` and `release` are one transaction each, or run in the `tx` that you pass (an object

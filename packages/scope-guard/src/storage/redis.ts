@@ -8,6 +8,7 @@ import { holdText, readIntegers, readReserveReply } from './redis-encoding.ts'
 import { END_HOLD, RESERVE, USAGE } from './redis-scripts.ts'
 
 export { redisRevocationFeed } from './redis-feed.ts'
+export type { FeedOptions, StorageOptions } from './options.ts'
 
 /** Settles a hold in full: an empty text releases it. */
 const WHOLE = -1

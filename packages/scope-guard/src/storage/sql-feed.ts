@@ -1,6 +1,6 @@
 import { FEED_START, orFault, sqlFeed } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
 import { checkedFeedOptions, type FeedOptions } from './options.ts'

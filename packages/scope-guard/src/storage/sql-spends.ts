@@ -1,6 +1,6 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, lockName, upsert, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { defer, lockName, upsert } from '@gatewright/kernel/internal/sql'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
 import { counterUsage, deleteExpiredCounters, holdText, placesOf, readUsage } from './sql-statements.ts'
 

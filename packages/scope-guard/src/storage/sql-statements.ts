@@ -1,6 +1,6 @@
-import { GRACE_MS, keyDigest } from '@gatewright/kernel'
-import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import {
   affected,
   checkedPrefix,
@@ -8,7 +8,6 @@ import {
   takesDue,
   toInteger,
   toText,
-  type SqlRow,
 } from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
 import type { CounterUsage, SpendItem } from './port.ts'

@@ -6,6 +6,7 @@ import { checkedSqlPrefix } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
+export type { FeedOptions, StorageOptions } from './options.ts'
 
 /**
  * Stores spend counters in the embedded SQLite database of one host process. `reserve`, `settle` and `release` are one

@@ -1,3 +1,6 @@
 export { revocationFeedContract } from './revocation-feed.ts'
 export { spendStorageContract } from './spend-storage.ts'
 export { spendStorageFaults } from './spend-storage-faults.ts'
+export type { RevocationFeedUnderTest } from './revocation-feed.ts'
+export type { SpendStorage } from '../storage/port.ts'
+export type { SpendStorageUnderTest } from './spend-storage.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { FEED_LANES, FEED_START, positionsAfter, type FeedChange, type FeedEntry } from '@gatewright/kernel'
-import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 
 /** An empty feed under test, and how entries are appended to it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { FaultyStorage } from '@gatewright/kernel/testing'
-import { isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import type { FaultyStorage, TestRunner } from '@gatewright/kernel/testing'
+import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import type { SpendItem, SpendStorage } from '../storage/port.ts'
 
 const NOW = 1_767_225_600_000

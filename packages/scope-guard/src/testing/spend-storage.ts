@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
-import { race } from '@gatewright/kernel/testing'
-import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { withTimeLimit } from '@gatewright/kernel/internal/testing'
 import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { DAY, item, NOW, spendReadTests, type SpendTest } from './spend-usage.ts'
 

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { LRUCache } from '#platform/lru'
 
 /** Caches verified tokens of one process by the SHA-256 of their text. Any entry may be evicted at any time. */

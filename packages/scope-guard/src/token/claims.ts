@@ -1,5 +1,4 @@
-import type { Session } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Session, EpochMs } from '@gatewright/kernel'
 import { decodeText } from '#platform/base64url'
 import type { GuardReason } from '../codes.ts'
 

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { GuardReason } from '../codes.ts'
 import type { Claims, TokenRules } from './claims.ts'
 

@@ -1,5 +1,5 @@
-import { Fault, type Session } from '@gatewright/kernel'
-import { isStorableText, type Clock } from '@gatewright/kernel/internal'
+import { Fault, type Session, type Clock } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 import { andThen } from '../and-then.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'

@@ -1,5 +1,5 @@
-import type { Session } from '@gatewright/kernel'
-import { missingScopes, type EpochMs } from '@gatewright/kernel/internal'
+import type { Session, EpochMs } from '@gatewright/kernel'
+import { missingScopes } from '@gatewright/kernel/internal'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive } from '../key.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'

@@ -1,5 +1,5 @@
-import type { Verdict } from '@gatewright/kernel'
-import { checkOptions, keyPolicyId, type EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict, EpochMs } from '@gatewright/kernel'
+import { checkOptions, keyPolicyId } from '@gatewright/kernel/internal'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
 import {

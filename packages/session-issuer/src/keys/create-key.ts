@@ -1,9 +1,8 @@
-import type { Session, Verdict } from '@gatewright/kernel'
+import type { Session, Verdict, EpochMs } from '@gatewright/kernel'
 import {
   isStorableText,
   checkOptions,
   keyPolicyId,
-  type EpochMs,
   type Surface,
   type OptionTable,
 } from '@gatewright/kernel/internal'

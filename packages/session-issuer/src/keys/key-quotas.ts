@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'

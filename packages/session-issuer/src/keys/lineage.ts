@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import type { ApiKey, IssuerStorage, PolicyRecord } from '../storage/port.ts'
 import { endOf, isLive } from '../key.ts'
 

@@ -1,5 +1,5 @@
-import type { Verdict } from '@gatewright/kernel'
-import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict, EpochMs } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
 import {

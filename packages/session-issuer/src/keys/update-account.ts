@@ -1,5 +1,4 @@
-import { allow, Fault, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { allow, Fault, type Verdict, type EpochMs } from '@gatewright/kernel'
 import { auditEntryBuilder, type AuditedKeyWrite } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_ENDED_KEYS } from '../limits.ts'

@@ -1,4 +1,5 @@
-import { setBackgroundTimer, type EpochMs } from '@gatewright/kernel/internal'
+import { setBackgroundTimer } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { LAST_USED_FLUSH_MS, ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyUse } from '../storage/port.ts'

@@ -1,5 +1,5 @@
-import { allow, toClaims, type Session, type Verdict } from '@gatewright/kernel'
-import { isStorableText, checkOptions, type EpochMs, type OptionTable } from '@gatewright/kernel/internal'
+import { allow, toClaims, type Session, type Verdict, type EpochMs } from '@gatewright/kernel'
+import { isStorableText, checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
 import { isSession, denyMissingScopes } from '../keys/authority.ts'
 import { denyLargePolicy, type CheckChains } from '../keys/chain-bounds.ts'

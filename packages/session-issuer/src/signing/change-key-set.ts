@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { Fault, type Clock } from '@gatewright/kernel'
 import type { SigningAlgorithm, SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
 import { generateSigningKey } from './generate-key.ts'
 import { announce, dropNow, type RotationTiming } from './schedule.ts'

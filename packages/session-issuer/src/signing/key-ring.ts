@@ -1,5 +1,4 @@
-import { Fault, orFault, SESSION_TOKEN_TYPE } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault, orFault, SESSION_TOKEN_TYPE, type EpochMs } from '@gatewright/kernel'
 import { importSigningKey } from '#platform/sign-token'
 import type { JWK } from 'jose'
 import type { SigningAlgorithm, SigningKey, SigningKeySet } from '../storage/signing-port.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SigningKey } from '../storage/signing-port.ts'
 
 /** The state of a signing key. */

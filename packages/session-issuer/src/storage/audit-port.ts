@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /** What was done. Each row is about the key, session or account named by `target`. */
 export type AuditAction =

@@ -1,5 +1,5 @@
-import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
-import { checkOptions, warnMemoryStorage, type EpochMs, type MemoryFeed } from '@gatewright/kernel/internal'
+import { FEED_RETENTION_MS, GRACE_MS, type EpochMs, type MemoryFeed } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
 import { laneOfAccount } from './feed-lane.ts'
 import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
@@ -14,7 +14,7 @@ import type {
 } from './port.ts'
 
 /** Options of `memoryCredentials`. */
-interface MemoryCredentialsOptions {
+export interface MemoryCredentialsOptions {
   /** The feed that revocations are appended to; give it to the guard of this process as well. */
   readonly feed: MemoryFeed
 }

@@ -1,5 +1,5 @@
-import type { FeedChange, Session } from '@gatewright/kernel'
-import type { EpochMs, Surface } from '@gatewright/kernel/internal'
+import type { FeedChange, Session, EpochMs } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 
 /** Who created a key: another key, or a session of it. */

@@ -4,6 +4,7 @@ import { sqlStorage, type SqlSigningOptions, type SqlCredentialsOptions } from '
 import type { SqlCredentialsWithSigning } from './signing-port.ts'
 
 export { migrateCredentials } from './migrate.ts'
+export type { SqlCredentialsOptions, SqlSigningOptions } from './sql.ts'
 
 /** Keys, sessions, audit rows and, with an encryption key, signing keys in Postgres, at READ COMMITTED. */
 export function postgresCredentials(db: SqlClient, options: SqlSigningOptions): SqlCredentialsWithSigning

@@ -7,7 +7,7 @@ import { redisLanes } from './redis-lanes.ts'
 import { redisSessionStorage } from './redis-sessions.ts'
 
 /** Options of `redisCredentials`. */
-interface RedisCredentialsOptions {
+export interface RedisCredentialsOptions {
   /** Part of every key, without braces: the keys of an account begin with `{gw:17}:`, for example. Default `gw:`. */
   readonly prefix?: string
 }

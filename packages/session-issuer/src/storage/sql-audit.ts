@@ -1,6 +1,6 @@
 import { keyDigest } from '@gatewright/kernel'
-import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { takesDue, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { takesDue } from '@gatewright/kernel/internal/sql'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 import { laneOfDigest, parameters } from './sql-parameters.ts'

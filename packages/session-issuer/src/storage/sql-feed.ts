@@ -1,5 +1,4 @@
-import { sqlFeed, type FeedChange } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { sqlFeed, type FeedChange, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, lockName, takesDue } from '@gatewright/kernel/internal/sql'
 import { parameters } from './sql-parameters.ts'

@@ -1,6 +1,6 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { takesDue, toInteger, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import { takesDue, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { sqlFeedWriter } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './parse-records.ts'

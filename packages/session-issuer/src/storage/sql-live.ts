@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { DEFAULT_PREFIX, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { DEFAULT_PREFIX, toText } from '@gatewright/kernel/internal/sql'
 import { parse } from './parse-records.ts'
 
 // An operator's commands on all accounts read these tables as a whole, which no request does.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { collectBatches, FEED_RETENTION_MS, FEED_START, GRACE_MS } from '@gatewright/kernel'
-import { race } from '@gatewright/kernel/testing'
-import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { openedTests } from '@gatewright/kernel/internal/testing'
 import type { ListPosition, SessionRecord, SessionStorage } from '../storage/port.ts'
 import { childOf, sessionRecord, policyIdOf } from './sample-records.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { race } from '@gatewright/kernel/testing'
-import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { openedTests } from '@gatewright/kernel/internal/testing'
 import { generateSigningKey } from '../signing/generate-key.ts'
 import type { SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
 import { connection, NOW, countTrue, type CredentialsUnderTest } from './storage-under-test.ts'

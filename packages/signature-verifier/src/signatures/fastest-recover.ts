@@ -9,7 +9,7 @@ export interface Secp256k1Addon {
  * The part of an instantiated libauth `Secp256k1Wasm` (npm `@bitauth/libauth` 3) that is used. Numbers are addresses in
  * its memory.
  */
-interface LibauthWasm {
+export interface LibauthWasm {
   /** Its whole memory, of a fixed size. */
   readonly heapU8: Uint8Array
   malloc(bytes: number): number
@@ -61,7 +61,7 @@ export function fromLibauth(wasm: LibauthWasm): Recover {
 }
 
 /** The part of a hash-wasm hasher (npm `hash-wasm` 4) that is used. */
-interface HashWasmKeccak {
+export interface HashWasmKeccak {
   init(): unknown
   update(bytes: Uint8Array): unknown
   digest(form: 'binary'): Uint8Array
@@ -84,7 +84,7 @@ export interface FastestRecover {
 }
 
 /** Imports a module by name. */
-type LoadModule = (specifier: string) => Promise<unknown>
+export type LoadModule = (specifier: string) => Promise<unknown>
 
 const CANDIDATES: readonly {
   readonly name: 'native' | 'wasm'

@@ -1,9 +1,9 @@
-import { Fault, GRACE_MS } from '@gatewright/kernel'
-import { checkOptions, warnMemoryStorage, type EpochMs } from '@gatewright/kernel/internal'
+import { Fault, GRACE_MS, type EpochMs } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of `memoryNonces`. */
-interface MemoryNoncesOptions {
+export interface MemoryNoncesOptions {
   /**
    * Maximum number of stored nonces, live or within `GRACE_MS` after their expiry, and the same number of challenges. At least 1,
    * default 100 000, about 12 MB each. When it is reached, the fault is `ERR_STORE_FULL`; nothing is evicted.

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 
 /**
  * Replay protection: remembers which nonces were used. It never forgets a live key; a store that has no space for

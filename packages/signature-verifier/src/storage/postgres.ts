@@ -3,6 +3,7 @@ import type { ChallengeStorage } from './port.ts'
 import { sqlStorage, type SqlNoncesOptions } from './sql.ts'
 
 export { migrateNonces } from './migrate.ts'
+export type { SqlNoncesOptions } from './sql.ts'
 
 /**
  * Replay protection in Postgres: one statement per method, at any isolation level from READ COMMITTED up. Throws a

@@ -6,7 +6,7 @@ import type { ChallengeStorage } from './port.ts'
 import { CLAIM, CONSUME, ISSUE } from './redis-scripts.ts'
 
 /** Options of `redisNonces`. */
-interface RedisNoncesOptions {
+export interface RedisNoncesOptions {
   /** Prefix of every nonce. Default `gw:nonce:`. */
   readonly prefix?: string
   /** Prefix of every challenge. Default `gw:challenge:`. */

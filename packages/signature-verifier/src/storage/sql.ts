@@ -1,7 +1,7 @@
 import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { checkedPrefix, DEFAULT_PREFIX, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX } from '@gatewright/kernel/internal/sql'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of the SQL adapters. */

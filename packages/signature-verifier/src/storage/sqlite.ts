@@ -3,6 +3,7 @@ import type { ChallengeStorage } from './port.ts'
 import { sqlStorage, type SqlNoncesOptions } from './sql.ts'
 
 export { migrateNonces } from './migrate.ts'
+export type { SqlNoncesOptions } from './sql.ts'
 
 /**
  * Replay protection in the embedded SQLite database of one host process. Throws a `TypeError` for an unknown option.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** The members of a bootstrap request that its digest covers, as sent. */
-interface RequestedGrant {
+export interface RequestedGrant {
   readonly scopes?: unknown
   readonly sessionScopes?: unknown
   readonly sessionTtlSeconds?: unknown

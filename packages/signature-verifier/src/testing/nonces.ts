@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
-import { type FaultyStorage, race } from '@gatewright/kernel/testing'
-import { isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { type FaultyStorage, race, type TestRunner } from '@gatewright/kernel/testing'
+import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import type { NonceStorage } from '../storage/port.ts'
 import {
   connectionTests,

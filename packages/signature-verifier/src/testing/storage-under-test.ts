@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import type { TestRunner } from '@gatewright/kernel/testing'
 
 /** A fresh or shared store that a contract suite reaches over several connections. */
 export interface NoncesUnderTest<Storage> {

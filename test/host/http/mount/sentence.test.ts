@@ -1,8 +1,8 @@
 import t from 'tap'
 
-type Sentences = typeof import('../../../packages/host/dist/http/sentence.js')
+type Sentences = typeof import('../../../../packages/host/dist/http/mount/sentence.js')
 // Not exported by the package.
-const { sentence } = (await import(`${process.cwd()}/packages/host/dist/http/sentence.js`)) as Sentences
+const { sentence } = (await import(`${process.cwd()}/packages/host/dist/http/mount/sentence.js`)) as Sentences
 
 t.test('begins with a capital, unless with a name, and ends with a period', async t => {
   for (const [message, field, expected] of [

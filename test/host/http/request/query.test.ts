@@ -1,10 +1,10 @@
 // How the query of an operation becomes the values that its handler gets.
 import t from 'tap'
 
-type Queries = typeof import('../../../packages/host/dist/http/query.js')
+type Queries = typeof import('../../../../packages/host/dist/http/request/query.js')
 
 // Not exported by the package.
-const { querySchema } = (await import(`${process.cwd()}/packages/host/dist/http/query.js`)) as Queries
+const { querySchema } = (await import(`${process.cwd()}/packages/host/dist/http/request/query.js`)) as Queries
 
 const { validate } = querySchema({
   type: 'object',

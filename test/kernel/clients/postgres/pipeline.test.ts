@@ -1,5 +1,4 @@
-import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
+import { fromPgPool, rows, type SqlClient, type SqlTransaction, type SqlValue } from '@gatewright/kernel/sql'
 import pg from 'pg'
 import t from 'tap'
 import { copies, PG_SETTINGS } from '../../../harness/client-settings.ts'

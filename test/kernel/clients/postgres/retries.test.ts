@@ -1,5 +1,11 @@
-import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, type SqlTransaction } from '@gatewright/kernel/internal/sql'
+import {
+  fromPgPool,
+  rows,
+  type SqlClient,
+  type SqlQueries,
+  type SqlTransaction,
+} from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { faultProxy, race } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'

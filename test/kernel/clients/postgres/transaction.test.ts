@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, rowsAhead, together, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { fromPgPool, rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { defer, rowsAhead, together } from '@gatewright/kernel/internal/sql'
 import { faultProxy } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'

@@ -3,7 +3,7 @@ import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
 import { accountCipher, type AccountKeys, type EncryptedText } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
-import { randomCases } from '../../harness/random-cases.ts'
+import { randomCases } from '../../../harness/random-cases.ts'
 
 const bytes = randomBytes(32)
 const key = createSecretKey(bytes)

@@ -1,5 +1,5 @@
-import type { Credential } from '@gatewright/http'
-import type { CallerIds, RequestFacts } from '@gatewright/http/internal'
+import type { Credential, RequestFacts } from '@gatewright/http'
+import type { CallerIds } from '@gatewright/http/internal'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { Access, Guard } from '@gatewright/scope-guard'

@@ -1,5 +1,4 @@
-import type { Session } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Session, EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyStorage } from '@gatewright/session-issuer'
 
 /** A session made from a presented API key for one request. It is never stored. */

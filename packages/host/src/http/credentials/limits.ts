@@ -1,12 +1,12 @@
-import type { Clock, HeaderField } from '@gatewright/kernel/internal'
-import { allow, type Verdict } from '@gatewright/kernel'
+import { type Clock, type HeaderField, allow, type Verdict } from '@gatewright/kernel'
 import {
   createFailureLimit,
   createRateLimit,
   type LimiterStore,
   type LimitOptions,
+  type FailureLimit,
+  type GuardOptions,
 } from '@gatewright/scope-guard'
-import type { FailureLimit, GuardOptions } from '@gatewright/scope-guard/internal'
 import type { HostConfig } from '../../config/host-config.ts'
 
 /** Rate limits of operations without a session. Each call takes one request from a bucket. */

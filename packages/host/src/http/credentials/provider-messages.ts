@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { allow, Fault, type Verdict } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
-import type { FailureLimit } from '@gatewright/scope-guard/internal'
+import { allow, Fault, type Verdict, type Clock } from '@gatewright/kernel'
+import type { FailureLimit } from '@gatewright/scope-guard'
 import type { CanonicalFacts } from '@gatewright/http/internal'
 import { deny } from '../codes.ts'
 

@@ -1,5 +1,4 @@
-import type { Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict, EpochMs } from '@gatewright/kernel'
 
 /** The content of a web token: who signed in on the web. */
 export interface WebSession {

@@ -1,5 +1,4 @@
-import type { HandlerResponse } from '@gatewright/http'
-import type { HttpResponse } from '@gatewright/http/internal'
+import type { HandlerResponse, HttpResponse } from '@gatewright/http'
 import type { Verdict } from '@gatewright/kernel'
 import type { Call, Document, Operation, Success } from '../operations/operation.ts'
 import { ignoredNames } from '../request/unknown-names.ts'

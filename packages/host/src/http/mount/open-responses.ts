@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { HttpResponse, RequestFacts } from '@gatewright/http/internal'
+import type { HttpResponse, RequestFacts } from '@gatewright/http'
 
 /** Whether the client asked for the response as an Open Responses object (`X-Open-Responses`). */
 export function wantsOpenResponses(facts: RequestFacts): boolean {

@@ -1,16 +1,7 @@
-import { denialResponse } from '@gatewright/http'
-import {
-  type DenialWithHeaders,
-  type HttpResponse,
-  failureResponse,
-  type ErrorShape,
-  type Outcome,
-  type Render,
-  type RequestFacts,
-} from '@gatewright/http/internal'
-import type { HeaderField } from '@gatewright/kernel/internal'
-import type { Clock } from '@gatewright/kernel/internal'
-import type { Aliases } from '@gatewright/legacy-alias-router/internal'
+import { denialResponse, type HttpResponse, type ErrorShape, type RequestFacts } from '@gatewright/http'
+import { type DenialWithHeaders, failureResponse, type Outcome, type Render } from '@gatewright/http/internal'
+import type { HeaderField, Clock } from '@gatewright/kernel'
+import type { Aliases } from '@gatewright/legacy-alias-router'
 import { commonHeaders } from '../cors.ts'
 import { openResponses, wantsOpenResponses } from './open-responses.ts'
 import { sentence } from './sentence.ts'

@@ -1,5 +1,5 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import type { EpochMs, Surface } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import type { Static, TObject, TProperties } from 'typebox/type'
 import type { NewestPage, Place } from '../../records/newest-page.ts'

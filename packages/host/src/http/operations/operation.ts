@@ -26,10 +26,10 @@ export interface CallerByCredential {
   /** A provider that signed the request. */
   readonly provider: ProviderMessage
 }
-type Credential = keyof CallerByCredential
+export type CredentialKind = keyof CallerByCredential
 
 /** A request that passed authentication, authorisation and the checks of its query and body. */
-export interface Call<C extends Credential, B, Q = unknown> {
+export interface Call<C extends CredentialKind, B, Q = unknown> {
   readonly facts: CanonicalFacts
   readonly caller: CallerByCredential[C]
   /** Decoded path parameters by name. */
@@ -100,7 +100,7 @@ export interface Example<S extends TObject = TObject, D extends TObject = TObjec
 }
 
 interface OperationDeclaration<
-  C extends Credential,
+  C extends CredentialKind,
   S extends TObject,
   D extends TObject,
   Q extends TObject = TObject,
@@ -158,7 +158,7 @@ interface OperationDeclaration<
 
 /** An operation that reads, or whose service commits by itself. */
 export interface PlainOperation<
-  C extends Credential = Credential,
+  C extends CredentialKind = CredentialKind,
   S extends TObject = TObject,
   D extends TObject = TObject,
   Q extends TObject = TObject,
@@ -204,7 +204,7 @@ export function isPublicDocument({ document, credential }: Operation): boolean {
 
 /** Declares an operation that reads, or whose service commits by itself. */
 export function operation<
-  C extends Credential,
+  C extends CredentialKind,
   S extends TObject,
   D extends TObject,
   Q extends TObject = TObject,

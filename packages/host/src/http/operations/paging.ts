@@ -1,5 +1,5 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
+import { parseInstant } from '@gatewright/kernel/internal'
 import type { ListPosition } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
 import type { Place } from '../../records/newest-page.ts'

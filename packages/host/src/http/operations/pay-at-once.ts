@@ -1,5 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
@@ -10,7 +9,7 @@ import type { WriteContext } from './operation.ts'
 import { tooLittleMoney } from './too-little-money.ts'
 
 /** The services that a payment needs. */
-interface PaymentServices {
+export interface PaymentServices {
   readonly guard: Guard
   readonly money: Money
   readonly ledger: Ledger
@@ -18,7 +17,7 @@ interface PaymentServices {
 }
 
 /** A payment from a balance that is complete when the host responds to its request. */
-interface ImmediatePayment {
+export interface ImmediatePayment {
   /** Identifies the transfer in the ledger. */
   readonly id: string
   readonly accountId: string

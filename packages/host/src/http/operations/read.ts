@@ -5,7 +5,7 @@ import { deny, type HostDenial } from '../codes.ts'
 import { operation, type Operation, type PlainOperation, type Success } from './operation.ts'
 
 /** What differs between the reads of an account. */
-interface ReadRule<D extends TObject>
+export interface ReadRule<D extends TObject>
   extends Pick<
     PlainOperation<'session', TObject, D>,
     'id' | 'title' | 'details' | 'paths' | 'response' | 'topLevel' | 'denies'

@@ -1,6 +1,5 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
-import { allow } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { allow, type Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'

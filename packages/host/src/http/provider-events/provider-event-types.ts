@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type * as Type from 'typebox/type'
 

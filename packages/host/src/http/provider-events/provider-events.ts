@@ -1,5 +1,4 @@
-import { allow } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { allow, type Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { compileSchema } from '../../schemas/check.ts'

@@ -3,7 +3,7 @@ import type { SqlDialect, SqlRow, SqlValue } from '../sql-client.ts'
 import { fromTransaction, type OrmClient, type OrmOptions } from './orm-client.ts'
 
 /** The part of `Kysely` and its `Transaction` that is used. */
-interface KyselyQueries {
+export interface KyselyQueries {
   withoutPlugins(): { executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }> }
 }
 

@@ -14,13 +14,13 @@ interface Mysql2Statement {
 }
 
 /** The part of a pool of mysql2, and of its connection, that is used. */
-interface Mysql2Queries {
+export interface Mysql2Queries {
   query(statement: Mysql2Statement): Promise<readonly [unknown, ...unknown[]]>
   execute(statement: Mysql2Statement): Promise<readonly [unknown, ...unknown[]]>
 }
 
 /** A connection of a pool of `mysql2/promise`. */
-interface Mysql2Connection extends Mysql2Queries {
+export interface Mysql2Connection extends Mysql2Queries {
   release(): void
   destroy(): void
 }

@@ -2,7 +2,7 @@ import type { SqlRow } from '../sql-client.ts'
 import { fromTransaction, type OrmClient, type OrmOptions } from './orm-client.ts'
 
 /** The part of a client of Prisma, and of its transaction, that is used. */
-interface PrismaQueries {
+export interface PrismaQueries {
   $queryRawUnsafe(text: string, ...values: never[]): PromiseLike<unknown>
 }
 

@@ -2,7 +2,7 @@ import { fromTransaction, type OrmClient, type OrmOptions } from './orm-client.t
 import { onPg, type PgClient } from './pg-connection.ts'
 
 /** The part of a query runner of TypeORM that is used. */
-interface QueryRunner {
+export interface QueryRunner {
   connect(): Promise<unknown>
   release(): Promise<void>
 }

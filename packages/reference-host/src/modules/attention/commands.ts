@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
-import { CommandError, MAX_LISTED, type Command, money, referenceArgument } from '@gatewright/host/internal'
+import { listCommand, type Command } from '@gatewright/host/cli'
+import { CommandError, MAX_LISTED, money, referenceArgument } from '@gatewright/host/internal'
 import { openReports, resolveAttention, type ReportedKind } from './reports.ts'
 
 /** The differences between the kinds: the title of the column with the reported money, and the id in examples. */

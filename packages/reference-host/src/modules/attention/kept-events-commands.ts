@@ -1,12 +1,11 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   CommandError,
   MAX_LISTED,
   keptEvents,
   money,
   referenceArgument,
-  type Command,
   type KeptEvent,
 } from '@gatewright/host/internal'
 

@@ -1,5 +1,5 @@
-import { allow } from '@gatewright/kernel'
-import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
+import { allow, type EpochMs } from '@gatewright/kernel'
+import { parseInstant } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
@@ -8,8 +8,8 @@ import {
   ledgerWrite,
   listOperation,
   payAtOnce,
+  type TransactionEntry,
 } from '@gatewright/host'
-import type { TransactionEntry } from '@gatewright/host/internal'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'
 import { Currency, DATE_OR_INSTANT, instantOrNull, isDate, textOrNull } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'

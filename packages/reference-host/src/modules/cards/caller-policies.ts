@@ -1,5 +1,6 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
-import { findLooserMember, type PolicyDocument } from '@gatewright/scope-guard/internal'
+import { findLooserMember } from '@gatewright/scope-guard/internal'
+import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { HostDenial } from '@gatewright/host/internal'

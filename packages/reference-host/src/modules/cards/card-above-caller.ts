@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Rule } from '@gatewright/kernel'
-import type { PolicyDocument } from '@gatewright/scope-guard/internal'
+import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { Card } from './card.ts'
 

@@ -1,4 +1,4 @@
-import type { PolicyDocument } from '@gatewright/scope-guard/internal'
+import type { PolicyDocument } from '@gatewright/scope-guard'
 import {
   type Row,
   flag,

@@ -1,6 +1,7 @@
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { HostServices } from '@gatewright/host'
-import { CommandError, UsageError, type Command, type CommandArguments } from '@gatewright/host/internal'
+import { CommandError, UsageError, type CommandArguments } from '@gatewright/host/internal'
+import type { Command } from '@gatewright/host/cli'
 import { authorizationCommands } from './authorizations/commands.ts'
 import type { Authorizations } from './authorizations/service.ts'
 import { cancelCardsOf, lineagesFrom } from './cancel.ts'

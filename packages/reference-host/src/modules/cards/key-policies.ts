@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import type { PolicyDocument } from '@gatewright/scope-guard/internal'
+import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { EndedLineage, KeyLineage } from '@gatewright/session-issuer/internal'
 

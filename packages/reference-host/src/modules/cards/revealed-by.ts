@@ -1,5 +1,5 @@
 import type { Session } from '@gatewright/kernel'
-import type { RecordedEvent } from '@gatewright/host/internal'
+import type { RecordedEvent } from '@gatewright/host'
 
 /** Writes who revealed a card into the event of it. */
 export const revealDetail = ({ keyId, sessionId }: Pick<Session, 'keyId' | 'sessionId'>): string =>

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { windowStart } from './authorizations/limits.ts'
 import { countedCents } from './authorizations/store.ts'

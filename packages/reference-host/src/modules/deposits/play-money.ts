@@ -1,9 +1,8 @@
 import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, instant, text } from '@gatewright/host/schemas'
-import { Currency } from '@gatewright/host/internal'
-import type { HostServices, Success } from '@gatewright/host'
-import { type WriteContext, ledgerAccounts } from '@gatewright/host/internal'
+import { Currency, ledgerAccounts } from '@gatewright/host/internal'
+import type { HostServices, Success, WriteContext } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
 
 /** Schema of the response of `deposits.create` for play money. */

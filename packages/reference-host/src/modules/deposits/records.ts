@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { defer } from '@gatewright/kernel/internal/sql'
 import { type Money, events } from '@gatewright/host'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { AppliedEvent, EventOutcome } from '@gatewright/host/internal'
 import { depositReport, type DepositReport } from '../../providers/deposits/port.ts'

@@ -1,6 +1,6 @@
-import { type Command, CommandError } from '@gatewright/host/internal'
+import { CommandError, type RewrappedColumn, rewrapColumn } from '@gatewright/host/internal'
+import type { Command } from '@gatewright/host/cli'
 import type { HostServices } from '@gatewright/host'
-import { type RewrappedColumn, rewrapColumn } from '@gatewright/host/internal'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 
 /** Commands on `DATA_KEYS`, the keys of personal data. */

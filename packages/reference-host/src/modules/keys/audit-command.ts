@@ -1,8 +1,7 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   UsageError,
-  type Command,
   type CommandArguments,
   instantArgument,
   integerArgument,

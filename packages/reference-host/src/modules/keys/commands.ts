@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
-import { CommandError, heldKeyCommands, heldKeysOf, type Command } from '@gatewright/host/internal'
+import { listCommand, type Command } from '@gatewright/host/cli'
+import { CommandError, heldKeyCommands, heldKeysOf } from '@gatewright/host/internal'
 import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'

@@ -1,6 +1,5 @@
 import type { HostServices } from '@gatewright/host'
 import {
-  type Command,
   type CommandArguments,
   CommandError,
   dollarsArgument,
@@ -10,6 +9,7 @@ import {
   operationTable,
   ruleOf,
 } from '@gatewright/host/internal'
+import type { Command } from '@gatewright/host/cli'
 import type { Rule } from '@gatewright/kernel'
 import type { Explanation, Spend } from '@gatewright/scope-guard/internal'
 import type { ApiKey } from '@gatewright/session-issuer'

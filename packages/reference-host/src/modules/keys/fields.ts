@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { KeyCreator } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'

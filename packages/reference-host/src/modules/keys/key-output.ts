@@ -1,5 +1,4 @@
-import type { Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict, EpochMs } from '@gatewright/kernel'
 import { type CommandOutput, isoOrNull, unwrap } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 

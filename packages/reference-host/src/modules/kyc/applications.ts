@@ -1,5 +1,4 @@
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import type { SqlRow } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { type Row, instant, integer, json, named, nullable, table, text } from '@gatewright/host/tables'
 import { accountOfObject } from '../../product/provider-objects.ts'
 import type { Link } from '../../providers/kyc/port.ts'

@@ -1,12 +1,11 @@
 import { rows } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   CommandError,
   MAX_LISTED,
   UsageError,
-  type Command,
   type CommandArguments,
   isoOrNull,
 } from '@gatewright/host/internal'

@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { EventType, JobHandler } from '@gatewright/host/internal'
 import { kycReport, type KycProvider } from '../../providers/kyc/port.ts'

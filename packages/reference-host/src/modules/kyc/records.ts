@@ -1,5 +1,4 @@
-import { malformedReply } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { malformedReply, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { events } from '@gatewright/host'
 import { type EventOutcome, type Sealer, newId } from '@gatewright/host/internal'

@@ -1,6 +1,5 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import {
-  type Command,
   type CommandArguments,
   CommandError,
   UsageError,
@@ -8,9 +7,11 @@ import {
   money as shownMoney,
   referenceArgument,
   reportElapsed,
+  checkLedger,
+  ledgerAccounts,
 } from '@gatewright/host/internal'
-import type { HostServices } from '@gatewright/host'
-import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host/internal'
+import type { Command } from '@gatewright/host/cli'
+import type { HostServices, TransactionEntry } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { heldMoney } from '../../product/held-money.ts'
 import { userAccountOf } from '../find-account.ts'

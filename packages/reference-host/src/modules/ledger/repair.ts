@@ -1,9 +1,8 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { transactions, type HostServices } from '@gatewright/host'
 import {
   type BalanceLeg,
-  type Command,
   CommandError,
   type MissingTransaction,
   accountsThatDiffer,
@@ -12,6 +11,7 @@ import {
   recordOperatorAction,
   reportElapsed,
 } from '@gatewright/host/internal'
+import type { Command } from '@gatewright/host/cli'
 import { heldMoney } from '../../product/held-money.ts'
 import { shownTransfers } from './shown-transfers.ts'
 

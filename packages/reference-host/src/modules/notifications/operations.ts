@@ -8,18 +8,18 @@ import {
   ledgerWrite,
   operation,
   transactions,
+  type RecordedEvent,
 } from '@gatewright/host'
 import {
-  type RecordedEvent,
   cutPage,
   pageParameters,
   readCursor,
   sourceName,
   textOrNull,
   counted,
+  instantOrNull,
 } from '@gatewright/host/internal'
 import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
-import { instantOrNull } from '@gatewright/host/internal'
 import type { KeyStorage } from '@gatewright/session-issuer'
 import { deny } from '../../product/denials.ts'
 import { revealedBy } from '../cards/revealed-by.ts'

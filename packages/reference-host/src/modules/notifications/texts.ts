@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@gatewright/host/internal'
+import type { RecordedEvent } from '@gatewright/host'
 
 /** Returns the kind of a notification: its subject and the new state, or the cause if the state did not change. */
 export function kindOf({ subject, from, to, cause }: RecordedEvent): string {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   CommandError,
   UsageError,
-  type Command,
   type CommandArguments,
   integerArgument,
   unwrap,
+  heldKeysOf,
+  isName,
 } from '@gatewright/host/internal'
-import { heldKeysOf, isName } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import { partnerScopes } from '../../product/scopes.ts'
 import { checkPolicy } from '../credential-fields.ts'

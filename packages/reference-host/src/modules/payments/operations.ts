@@ -10,15 +10,11 @@ import {
   ledgerWrite,
   listOperation,
   payAtOnce,
-} from '@gatewright/host'
-import {
-  type HostDenial,
   type Transaction,
   type TransactionEntry,
-  ledgerAccounts,
-} from '@gatewright/host/internal'
+} from '@gatewright/host'
+import { type HostDenial, ledgerAccounts, textOrNull } from '@gatewright/host/internal'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
 import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'

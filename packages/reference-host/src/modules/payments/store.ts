@@ -1,7 +1,8 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { pageSql, type PageOf } from '@gatewright/host/tables'
-import { type Transaction, transactionTable } from '@gatewright/host/internal'
+import { transactionTable } from '@gatewright/host/internal'
+import type { Transaction } from '@gatewright/host'
 
 // A payment has no table: it consists of two transactions with one id, the parts `sent` and `received`, each with the wallet of
 // the other side.

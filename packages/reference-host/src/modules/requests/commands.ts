@@ -1,7 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
-  type Command,
   type CommandArguments,
   CommandError,
   instantArgument,

@@ -1,5 +1,5 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import type { Guard } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'

@@ -1,4 +1,5 @@
-import { parseInstant, type EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
 import { instant, text, component } from '@gatewright/host/schemas'

@@ -1,9 +1,8 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   CommandError,
   MAX_LISTED,
-  type Command,
   type CommandArguments,
   integerArgument,
   isoOrNull,

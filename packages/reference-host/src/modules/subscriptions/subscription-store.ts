@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, type SqlRow } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rowLock } from '@gatewright/kernel/internal/sql'
 import {
   type Row,
   instant,

@@ -1,4 +1,4 @@
-import type { Transaction } from '@gatewright/host/internal'
+import type { Transaction } from '@gatewright/host'
 import { csvAmount, csvInstant, csvInteger, type CsvColumns } from '../csv.ts'
 
 /** The columns of an export. Amounts are never negative: `direction` says whether money left the balance. */

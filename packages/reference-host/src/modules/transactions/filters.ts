@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
-import { TRANSACTION_STATUSES, TRANSACTION_TYPES, type TransactionFilter } from '@gatewright/host/internal'
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '@gatewright/host/internal'
+import type { TransactionFilter } from '@gatewright/host'
 
 const types = TRANSACTION_TYPES.join(', ')
 const statuses = TRANSACTION_STATUSES.join(', ')

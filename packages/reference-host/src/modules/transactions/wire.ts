@@ -6,9 +6,8 @@ import {
   TRANSACTION_STATUSES,
   TRANSACTION_TYPES,
   textOrNull,
-  type RecordedEvent,
-  type Transaction,
 } from '@gatewright/host/internal'
+import type { RecordedEvent, Transaction } from '@gatewright/host'
 import * as examples from '../examples.ts'
 
 const common = {

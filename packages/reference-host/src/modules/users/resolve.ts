@@ -1,5 +1,4 @@
-import { allow } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { allow, type EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'

@@ -1,5 +1,4 @@
-import { allow, malformedReply, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { allow, malformedReply, type Verdict, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { type Row, instant, named, nullable, table, text } from '@gatewright/host/tables'

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { renderEip4361, REQUEST_RESOURCE } from '@gatewright/signature-verifier'
 import type { WalletProof } from '@gatewright/signature-verifier/internal'
 import type { Sealer } from '@gatewright/host/internal'

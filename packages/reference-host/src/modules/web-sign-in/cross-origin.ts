@@ -1,4 +1,4 @@
-import type { RequestFacts } from '@gatewright/http/internal'
+import type { RequestFacts } from '@gatewright/http'
 import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { allow, GRACE_MS } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import { allow, GRACE_MS, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { NonceStorage } from '@gatewright/signature-verifier'
 import type { Sealer, WebSession, WebTokens } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'

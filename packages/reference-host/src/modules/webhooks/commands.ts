@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   CommandError,
   escapedLine,
@@ -10,7 +10,6 @@ import {
   UsageError,
   integerArgument,
   printLine,
-  type Command,
   type CommandArguments,
 } from '@gatewright/host/internal'
 import { validateEndpointUrl } from './endpoint-url.ts'

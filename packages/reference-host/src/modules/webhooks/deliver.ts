@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { OperatorWarning, type Sealer } from '@gatewright/host/internal'
 import { Webhook } from 'standardwebhooks'

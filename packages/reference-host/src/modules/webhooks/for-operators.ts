@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { isoOrNull, recordOperatorAction } from '@gatewright/host/internal'
 import { endpoints, stateOf, type Endpoint } from './endpoints.ts'

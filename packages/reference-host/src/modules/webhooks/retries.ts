@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, toInteger } from '@gatewright/kernel/internal/sql'
 import { hostTable, instant, integer, nullable, text, type Row } from '@gatewright/host/tables'

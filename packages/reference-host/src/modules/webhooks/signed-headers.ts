@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { Webhook } from 'standardwebhooks'
 import { HOST_VERSION } from '../../product/version.ts'
 

@@ -1,10 +1,9 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand } from '@gatewright/host/cli'
+import { listCommand, type Command } from '@gatewright/host/cli'
 import {
   CommandError,
   MAX_LISTED,
   UsageError,
-  type Command,
   type CommandArguments,
   isoOrNull,
   money,

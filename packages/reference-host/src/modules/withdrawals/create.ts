@@ -1,8 +1,14 @@
 import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { type HostServices, type Operation, type Success, ledgerWrite } from '@gatewright/host'
-import { type HostDenial, type WriteContext, ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
+import {
+  type HostServices,
+  type Operation,
+  type Success,
+  ledgerWrite,
+  type WriteContext,
+} from '@gatewright/host'
+import { type HostDenial, ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccountFirst } from '../users/lock-account.ts'

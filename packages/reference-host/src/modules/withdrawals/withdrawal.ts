@@ -13,7 +13,7 @@ import {
   table,
   text,
 } from '@gatewright/host/tables'
-import type { TransactionEntry } from '@gatewright/host/internal'
+import type { TransactionEntry } from '@gatewright/host'
 import { objectsOfAnyAccount } from '../../product/provider-objects.ts'
 import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals/port.ts'
 

@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault, type EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxCalls, type SandboxOptions } from '../sandbox.ts'
 import { cardNumber, securityCode } from './card-numbers.ts'

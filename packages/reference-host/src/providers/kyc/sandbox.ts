@@ -1,5 +1,4 @@
-import { Fault } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault, type EpochMs } from '@gatewright/kernel'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxCall, type SandboxOptions } from '../sandbox.ts'
 import type { KycProvider, KycReport, ReportedStatus } from './port.ts'
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Fault } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault, type EpochMs } from '@gatewright/kernel'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxOptions } from '../sandbox.ts'
 import { sandboxAssets, sandboxQuote } from '../sandbox-prices.ts'
 import type { WithdrawalProvider, WithdrawalReport } from './port.ts'

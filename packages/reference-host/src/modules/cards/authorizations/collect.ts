@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { deleteOwned } from '../../delete-owned.ts'

@@ -1,7 +1,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { transactions, type Money } from '@gatewright/host'
-import { type Ledger, type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
+import { transactions, type Money, type TransactionEntry } from '@gatewright/host'
+import { type Ledger, ledgerAccounts } from '@gatewright/host/internal'
 import {
   decide,
   issuerReason,

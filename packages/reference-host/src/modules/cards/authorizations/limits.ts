@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { CardLimit, LimitFrequency } from '../card.ts'
 
 const DAY_MS = 86_400_000

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import {

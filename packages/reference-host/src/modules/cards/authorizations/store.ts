@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { DEFAULT_PREFIX, lockName, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
@@ -16,7 +16,7 @@ import {
   text,
   words,
 } from '@gatewright/host/tables'
-import type { Merchant } from '@gatewright/host/internal'
+import type { Merchant } from '@gatewright/host'
 import { objectsOfAnyAccount } from '../../../product/provider-objects.ts'
 import type { AuthorizationStatus, DeclineReason } from './states.ts'
 

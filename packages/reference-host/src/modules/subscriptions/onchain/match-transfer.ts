@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 
 /** The facts that a transfer must match to pay a pay-in. Addresses are in lower case. */

@@ -1,5 +1,5 @@
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { SeenTransfer } from '../payins/payin.ts'
 

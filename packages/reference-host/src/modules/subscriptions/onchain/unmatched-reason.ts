@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { EpochMs } from '@gatewright/kernel'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { isOpen, type PayinStatus } from '../payins/states.ts'
 

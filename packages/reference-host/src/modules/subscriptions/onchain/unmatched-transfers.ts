@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { LogReader } from '../../../chain/log-reader.ts'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { PayinReceiver } from '../../../chain/receivers.ts'

@@ -1,15 +1,8 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import { type Money, events } from '@gatewright/host'
-import {
-  type Debit,
-  type HostDenial,
-  type SystemAccount,
-  type TransactionEntry,
-  ledgerAccounts,
-} from '@gatewright/host/internal'
+import { type Money, events, type TransactionEntry } from '@gatewright/host'
+import { type Debit, type HostDenial, type SystemAccount, ledgerAccounts } from '@gatewright/host/internal'
 import { deny } from '../../../product/denials.ts'
 import { systemAccounts } from '../../../product/system-accounts.ts'
 import { subscriptions } from '../subscription-store.ts'
