@@ -13,7 +13,7 @@ import type { Handler, OpenCall } from '../handler-types.ts'
 import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 
-export type { KoaContext, KoaGate } from './koa-types.ts'
+export type { KoaContext, KoaGate, KoaResponder } from './koa-types.ts'
 export type { BodyChoice } from './node-body.ts'
 export type { HttpResponse } from '../response/http-response.ts'
 export type { OpenGate } from '../gate-types.ts'

@@ -19,7 +19,7 @@ import {
 } from './paging.ts'
 
 /** A row of a list: its place, and for a list by creation its time. */
-interface ListedRow {
+export interface ListedRow {
   readonly position: number
   readonly createdAt?: EpochMs
 }
