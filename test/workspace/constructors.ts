@@ -14,7 +14,7 @@ import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { memoryFeed } from '@gatewright/kernel'
 import { createFairQueue } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
-import { fromPostgresJs } from '@gatewright/kernel/orms'
+import { fromPostgresJs, fromTransaction } from '@gatewright/kernel/orms'
 import { fromPgPool, fromSqlite, migrate } from '@gatewright/kernel/sql'
 import {
   assertNoShadowing,
@@ -177,6 +177,12 @@ const others: readonly Constructor[] = [
   row('createFairQueue', { atOnce: 1, waiting: 1, waitingPerClass: 1, turnMs: 1 }, createFairQueue),
   row('fromPgPool', {}, options => fromPgPool(pool, options)),
   row('fromPostgresJs', {}, options => fromPostgresJs(postgresJs(), options)),
+  row('fromTransaction', {}, options =>
+    fromTransaction(
+      { dialect: 'postgres', run: async () => ({ rows: [] }), transaction: work => work({}) },
+      options,
+    ),
+  ),
   row('migrate', { namespace: 'notes', ddl: '-- version 1' }, options =>
     migrate({ ...fromPgPool(pool), planMigration: () => {} }, options),
   ),

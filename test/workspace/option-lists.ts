@@ -27,6 +27,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   migrate: ['kernel/src/clients/migrate.ts', 'MigrateOptions'],
   fromPgPool: ['kernel/src/clients/postgres/pool.ts', 'PgPoolOptions'],
   fromPostgresJs: ['kernel/src/clients/postgres/pool.ts', 'PgPoolOptions'],
+  fromTransaction: ['kernel/src/clients/postgres/pool.ts', 'PgPoolOptions'],
   postgresStore: ['gatewright/src/stores/postgres.ts', 'PostgresStoreOptions'],
   createUsageLog: ['legacy-alias-router/src/usage-log.ts', 'UsageLogOptions'],
   memoryAliasUsage: ['legacy-alias-router/src/storage/memory.ts', 'MemoryAliasUsageOptions'],
