@@ -1,4 +1,4 @@
-import type { SqlClient, SqlTransaction, SqlTransactionOptions } from './sql-client.ts'
+import type { SqlClient, SqlTransaction } from './sql-client.ts'
 
 /**
  * Runs work in a transaction that it can end without an error: `rollBack` throws, everything is rolled back, and the call resolves to the
@@ -7,7 +7,7 @@ import type { SqlClient, SqlTransaction, SqlTransactionOptions } from './sql-cli
 export async function withRollBack<T>(
   db: SqlClient,
   work: (tx: SqlTransaction, rollBack: (result: T) => never) => Promise<T>,
-  options: SqlTransactionOptions = {},
+  options?: Parameters<SqlClient['transaction']>[1],
 ): Promise<T> {
   let rolledBack: { readonly result: T } | undefined
   const rollBack = (result: T): never => {
