@@ -1,5 +1,11 @@
 // What the packages of this repository share and no page describes: it may change in any release.
-export { dollarsArgument, instantArgument, integerArgument, referenceArgument } from './cli/arguments.ts'
+export {
+  dollarsArgument,
+  instantArgument,
+  integerArgument,
+  isReference,
+  referenceArgument,
+} from './cli/arguments.ts'
 export { isoOrNull, money } from './cli/cell.ts'
 export { CommandError, UsageError, reportElapsed, unwrap } from './cli/command.ts'
 export { MAX_LISTED } from './cli/list.ts'

@@ -22,10 +22,12 @@ const PATHS = [
     'aliases',
     'lost-history',
     'lost-runs',
+    'provider-events',
     'ledger-check',
   ].map(name => ['GET', `/operator/api/${name}`] as const),
   ['POST', '/operator/api/ledger-check'],
   ['POST', '/operator/api/lost-runs/resolve'],
+  ['POST', '/operator/api/provider-events/handled'],
 ] as const
 
 t.test('without OPERATOR_PAGE nothing listens, and the public listener never serves it', async t => {

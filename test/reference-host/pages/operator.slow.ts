@@ -449,3 +449,73 @@ await t.test('shows where events are sent, and sends one again', async t => {
   ] as const)
     t.match(await host.ask('/operator/api/webhooks/replay', { body: given }), { status })
 })
+
+await t.test('lists events of providers that were not applied, and marks one as handled', async t => {
+  const now = Date.now()
+  const keep = `insert into gw_kept_events
+    (id, provider, type, object_id, message_id, digest, reason, amount_cents, card_id, data, received_at, attention_at)
+    values ($1, 'sandbox', $2, $3, 'message-1', 'digest', $4, $5, $6, '{}', $7, $7)`
+  await db.query(keep, [
+    'kept_1',
+    'authorization.cleared',
+    'offline-1',
+    'unknown_object',
+    90_050,
+    'card_1',
+    now,
+  ])
+  await db.query(keep, ['kept_2', 'kyc.report', 'x'.repeat(60), 'conflict', null, null, now - 7_200_000])
+  for (const scheme of ['light', 'dark'] as const) {
+    const { page, faults } = await unlocked(scheme)
+    const list = part(page, 'Needs attention')
+    const marks = list.getByRole('button', { name: 'Mark as handled' })
+    await list.getByRole('heading', { name: /events? of providers not applied/ }).waitFor()
+    const words = await list.innerText()
+    if (scheme === 'light')
+      t.match(
+        words,
+        /sandbox authorization\.cleared\s+offline-1\s+900\.50 USD\s+card_1\s+just now\s+its object is unknown/,
+      )
+    t.match(
+      words,
+      /kyc\.report\s+xxxxxx…xxxx\s+not named\s+not named\s+2 hours ago\s+repeats an id with other content/,
+    )
+    await list.scrollIntoViewIfNeeded()
+    await checkState(t, page, 'kept events')
+    await list.screenshot({ path: `build/screenshots/operator-kept-${scheme}.png` })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await list.screenshot({ path: `build/screenshots/operator-kept-${scheme}-390.png` })
+
+    const waiting = await marks.count()
+    await marks.first().click()
+    const dialog = page.getByRole('dialog')
+    await checkState(t, page, 'kept event dialog')
+    await page.screenshot({ path: `build/screenshots/operator-kept-dialog-${scheme}-390.png` })
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    t.equal(await marks.count(), waiting, 'nothing is marked')
+    await marks.first().click()
+    await dialog.getByLabel('Reference').fill('two words')
+    await dialog.getByRole('button', { name: 'Mark as handled' }).click()
+    await dialog.getByLabel('Reference').fill('ticket-42')
+    if (scheme === 'dark')
+      await db.query(`update gw_kept_events set handled_at = $1, reference = 'other' where id = 'kept_2'`, [
+        now,
+      ])
+    await page.keyboard.press('Enter')
+    const said =
+      scheme === 'light' ? 'The event is handled. It is never applied.' : /somebody has handled it\.$/
+    await list.getByText(said).waitFor()
+    t.equal(await marks.count(), waiting - 1)
+    t.same(faults, { reports: [], foreign: [], errors: [] })
+    await page.context().close()
+  }
+  const { rows: kept } = await db.query('select id, reference from gw_kept_events order by id', [])
+  t.same(
+    kept.map(({ id, reference }) => [id, reference]),
+    [
+      ['kept_1', 'ticket-42'],
+      ['kept_2', 'other'],
+    ],
+  )
+})

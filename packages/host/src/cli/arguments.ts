@@ -36,11 +36,15 @@ export function instantArgument(name: string, text: string): EpochMs {
   )
 }
 
+/** Whether a value is a reference by which an operator documents an action: 1 to 120 visible ASCII characters. */
+export const isReference = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x21-\x7e]{1,120}$/.test(value)
+
 /**
  * Reads the reference by which an operator documents an action, such as the number of a ticket. Accounts can see it. Throws a
  * `UsageError`.
  */
 export function referenceArgument(text: string): string {
-  if (/^[\x21-\x7e]{1,120}$/.test(text)) return text
+  if (isReference(text)) return text
   throw new UsageError('REFERENCE must be 1 to 120 visible ASCII characters, such as a ticket')
 }

@@ -14,6 +14,7 @@ const EVERY_SECONDS = {
   jobs: 15,
   'lost-history': 15,
   'lost-runs': 15,
+  'provider-events': 15,
   webhooks: 15,
   refusals: 30,
   stores: 30,

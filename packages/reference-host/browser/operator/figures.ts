@@ -92,6 +92,26 @@ export interface AttentionFigures {
   readonly attention: Readonly<Record<string, number>>
 }
 
+/** Events of providers that could not be applied, the newest first. */
+export interface KeptEventFigures {
+  readonly events: readonly KeptEvent[]
+  /** Whether there are more events than `events` lists. */
+  readonly more: boolean
+}
+
+export interface KeptEvent {
+  readonly id: string
+  readonly at: string
+  readonly provider: string
+  readonly type: string
+  readonly reason: 'unknown_object' | 'too_early' | 'conflict'
+  /** Null: the event names none. */
+  readonly amountCents: number | null
+  readonly cardId: string | null
+  /** The provider's id of the payment or other object. */
+  readonly objectId: string
+}
+
 export interface StoreFigures {
   readonly slotSeconds: number
   readonly stores: readonly StoreLatency[]

@@ -5,7 +5,16 @@ import { button, el, fill, type Child } from '../shared/dom.ts'
 import { announce } from '../shared/live.ts'
 import { utc, when } from '../shared/time.ts'
 import type { FigureName, FiguresFeed } from './figures-feed.ts'
-import type { AttentionFigures, JobFigures, LostHistoryFigures, LostRun, LostRunFigures } from './figures.ts'
+import type {
+  AttentionFigures,
+  JobFigures,
+  KeptEvent,
+  KeptEventFigures,
+  LostHistoryFigures,
+  LostRun,
+  LostRunFigures,
+} from './figures.ts'
+import { handleEvent, keptEventTable } from './kept-events.ts'
 import { age, count, counted } from './numbers.ts'
 import { problemNote, redrawn, table } from './panel.ts'
 import { askDecision } from './resolve.ts'
@@ -18,7 +27,6 @@ const ATTENTION: Readonly<Record<string, readonly [noun: string, command: string
   authorization: ['card authorization', 'gatewright authorizations list'],
   deposit: ['deposit', 'gatewright deposits list'],
   withdrawal: ['withdrawal', 'gatewright withdrawals list --attention'],
-  provider_event: ['event of a provider', 'gatewright provider-events list'],
 }
 
 /** How many things wait for the operator. */
@@ -43,10 +51,15 @@ export function inbox(feed: FiguresFeed): HTMLElement {
   const said = el('div', { class: 'said', tabindex: -1 })
   const nothing = el('p', { class: 'empty' }, 'Reading.')
   const decide = (run: LostRun): Promise<void> => decideRun(feed, said, run)
+  const handle = async (event: KeptEvent): Promise<void> => {
+    const outcome = await handleEvent(feed, event)
+    if (outcome) say(said, outcome)
+  }
   const parts: readonly Part[] = [
     part(feed, 'lost-history', lostHistory),
     part(feed, 'lost-runs', (figures: LostRunFigures) => lostRuns(figures, decide)),
     part(feed, 'attention', reports),
+    part(feed, 'provider-events', (figures: KeptEventFigures) => keptEventTable(figures, handle)),
     part(feed, 'jobs', calls),
   ]
   const update = (): void => {
@@ -56,7 +69,8 @@ export function inbox(feed: FiguresFeed): HTMLElement {
         'Nothing needs attention: no lost history, no lost writes, no reports about money, no late calls to providers.'
   }
   // After those of the parts, which draw.
-  for (const name of ['lost-history', 'lost-runs', 'attention', 'jobs'] as const) feed.follow(name, update)
+  for (const name of ['lost-history', 'lost-runs', 'attention', 'provider-events', 'jobs'] as const)
+    feed.follow(name, update)
   return el(
     'section',
     { class: 'card panel', id: 'inbox', 'aria-labelledby': 'panel-inbox' },
@@ -150,11 +164,15 @@ async function decideRun(feed: FiguresFeed, said: HTMLElement, run: LostRun): Pr
       ? 'Retries of this request now return the completed response.'
       : 'The key is free. The next retry runs the write again.'
   const text = outcomeText(reply, done)
-  fill(said, el('p', { class: `note ${reply.ok ? 'ok' : 'warn'}` }, text))
-  announce(text)
-  // The button of the row disappears with it.
-  said.focus()
+  say(said, { ok: reply.ok, text })
   await feed.read('lost-runs')
+}
+
+/** Says the outcome of an operator's action, and moves the focus there: the button of the row disappears with it. */
+function say(said: HTMLElement, { ok, text }: { readonly ok: boolean; readonly text: string }): void {
+  fill(said, el('p', { class: `note ${ok ? 'ok' : 'warn'}` }, text))
+  announce(text)
+  said.focus()
 }
 
 function outcomeText(reply: Reply<unknown>, done: string): string {
@@ -165,7 +183,8 @@ function outcomeText(reply: Reply<unknown>, done: string): string {
 }
 
 function reports({ attention }: AttentionFigures): Child[] {
-  const open = Object.entries(attention).filter(([, rows]) => rows > 0)
+  // Events of providers have a table of their own.
+  const open = Object.entries(attention).filter(([kind, rows]) => kind !== 'provider_event' && rows > 0)
   if (open.length === 0) return []
   const items = open.map(([kind, rows]) => {
     const [noun, command] = ATTENTION[kind] ?? [kind, 'gatewright help']

@@ -1,14 +1,17 @@
 import { allow, type Verdict } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 import {
   countJobs,
   decideLostRun,
   describeLostRuns,
+  isReference,
   isoOrNull,
   listJobs,
   listLostHistory,
   type OperatorDecision,
 } from '@gatewright/host/internal'
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
+import { handleKept, listKept } from '../modules/attention/kept-events.ts'
 import { countAttention } from '../modules/attention/reports.ts'
 import { describeEndpoint, describeRetry, replayEvent } from '../modules/webhooks/for-operators.ts'
 import { endpoints } from '../modules/webhooks/endpoints.ts'
@@ -76,6 +79,15 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return { kinds, jobs: rows, more }
     }),
     get('attention', async () => ({ attention: await countAttention(services.sql, clock.now()) })),
+    get('provider-events', async () => {
+      const { rows, more } = firstRows(await listKept(services, MOST + 1))
+      return { events: rows, more }
+    }),
+    {
+      method: 'POST',
+      path: '/operator/api/provider-events/handled',
+      response: body => markHandled(services, body),
+    },
     get('webhooks', async () => {
       const { rows, more } = firstRows(await retries.list(services.sql, MOST + 1))
       const all = (await endpoints.list(services.sql)).map(describeEndpoint)
@@ -132,6 +144,22 @@ async function replay(
   if (!sent || sent.length === 0)
     return deny('not_found', 'no such event is kept, or its recipient has no such endpoint')
   return allow({ eventId, endpointId })
+}
+
+/** Marks an event of a provider as handled, as `gatewright provider-events handled` does. */
+async function markHandled(
+  services: OperatorServices,
+  { event, reference }: Readonly<Record<string, unknown>>,
+): Promise<Verdict<object, OperatorDenial>> {
+  if (typeof event !== 'string' || !isStorableText(event))
+    return deny('invalid_request', 'event must be a text without NUL', { field: 'event' })
+  if (!isReference(reference)) {
+    const message = 'reference must be 1 to 120 visible ASCII characters, such as a ticket'
+    return deny('invalid_request', message, { field: 'reference' })
+  }
+  return (await handleKept(services, event, reference))
+    ? allow({ event, reference })
+    : deny('invalid_state', 'no such event waits, or somebody has handled it already')
 }
 
 /** Returns the rows that the page shows of a list that was read with one row more. `more`: there are further rows. */

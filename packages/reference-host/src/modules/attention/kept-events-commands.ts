@@ -1,20 +1,7 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand, type Command } from '@gatewright/host/cli'
-import {
-  CommandError,
-  MAX_LISTED,
-  keptEvents,
-  money,
-  referenceArgument,
-  type KeptEvent,
-} from '@gatewright/host/internal'
-
-/** Converts an event for the output of commands and of the operator page. */
-export function describeKept(event: KeptEvent) {
-  const { id, provider, type, reason, objectId, messageId, amountCents, cardId, receivedAt } = event
-  const at = new Date(receivedAt).toISOString()
-  return { id, at, provider, type, reason, amountCents, cardId, objectId, messageId }
-}
+import { CommandError, MAX_LISTED, money, referenceArgument } from '@gatewright/host/internal'
+import { handleKept, listKept } from './kept-events.ts'
 
 /** The commands on events of providers that could not be applied: list them, and mark one as handled. */
 export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock'>>[] = [
@@ -23,8 +10,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock'>>
     takes: [],
     summary: 'List events of providers that could not be applied and wait for you, newest first',
     example: '',
-    rows: async ({ backend, clock }) =>
-      (await keptEvents.open(backend.sql, MAX_LISTED, clock.now())).map(describeKept),
+    rows: ({ backend: { sql }, clock }) => listKept({ sql, clock }, MAX_LISTED),
     columns: {
       AT: 'at',
       PROVIDER: 'provider',
@@ -46,14 +32,14 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock'>>
       'Mark an event of a provider as handled, after you booked its money. It is never applied. REFERENCE is yours, such as a ticket',
     example: 'kept_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 ticket-42',
     check: ({ positional: [, text = ''] }) => referenceArgument(text),
-    async run({ backend, clock }, { positional: [id = '', text = ''] }) {
+    async run({ backend: { sql }, clock }, { positional: [id = '', text = ''] }) {
       const reference = referenceArgument(text)
-      const handled = await backend.sql.transaction(tx => keptEvents.handle(tx, id, reference, clock.now()))
+      const handled = await handleKept({ sql, clock }, id, reference)
       if (!handled) throw new CommandError(`no event ${id} waits: see gatewright provider-events list`)
       const { type, objectId, amountCents } = handled
       const amount = amountCents === null ? '' : ` of ${money(amountCents)}`
       return {
-        data: { id, reference, event: describeKept(handled) },
+        data: { id, reference, event: handled },
         lines: [`${id} is handled: ${type}${amount} about ${objectId}.`],
       }
     },
