@@ -1,25 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { cardUser, networkEvent, networkRequest } from '../../harness/card-payments.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser } from '../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startOperatedHost } from '../../harness/operator.ts'
 
-const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-provider-events-'))
-const env = { DATA_DIR, PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` }
-const host = await startOperatedHost(env)
-const { db, close } = openDatabaseOf(env)
+// Commands run beside the host, which the embedded database does not allow.
+const { env: stores, drop } = await hostStoresEnv('postgres')
+const host = await startOperatedHost({
+  ...stores,
+  PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}`,
+})
+const { db, close } = openDatabaseOf(stores)
 t.teardown(async () => {
   await close()
   await host.close()
-  rmSync(DATA_DIR, { recursive: true, force: true })
+  await drop()
 })
-const gatewright = (...args: string[]): Promise<Ran> =>
-  runGatewright(['provider-events', ...args], { PORT: '0', DATA_DIR })
+const gatewright = (...args: string[]): Promise<Ran> => runGatewright(['provider-events', ...args], stores)
 
 const user = cardUser(host.send, (await bootstrapUser(host.send)).token)
 await user.fund(10_000)
@@ -43,7 +43,7 @@ t.test('lists what waits, the same in the command and for the operator page', as
   const id = await kept('offline-1')
   const { code, output } = await gatewright('list')
   t.equal(code, 0)
-  t.match(output, new RegExp(`sandbox +authorization\\.cleared +unknown_object +6\\.50 +.*offline-1.*${id}`))
+  t.match(output, new RegExp(`sandbox +authorization\\.cleared +unknown_object +650 +.*offline-1.*${id}`))
   const { body } = await host.ask('/operator/api/provider-events')
   t.match(body, { events: [{ id, objectId: 'offline-1', amountCents: 650, cardId }], more: false })
   t.same(body['events'], await waiting())
@@ -60,8 +60,8 @@ t.test('refuses arguments that name no event or no reference, and changes nothin
     [2, ['handled', id, 'two words'], /REFERENCE must be/],
     [2, ['handled', id, 'é'], /REFERENCE must be/],
     [2, ['handled', id, LONG], /REFERENCE must be/],
-    [2, ['handled', id, 'ticket', 'more'], /more/],
-    [2, ['list', 'more'], /more/],
+    [2, ['handled', id, 'ticket', 'more'], /takes EVENT REFERENCE/],
+    [2, ['list', 'more'], /takes no arguments/],
     [1, ['handled', 'kept_none', 'ticket'], /no event kept_none waits: see gatewright provider-events list/],
     [1, ['handled', 'offline-2', 'ticket'], /no event offline-2 waits/],
   ] as const)

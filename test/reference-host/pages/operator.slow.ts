@@ -94,7 +94,7 @@ for (const scheme of ['light', 'dark'] as const) {
       [
         'Needs attention',
         'other.call',
-        /Provider calls that wait late[^]*other\.call: 1 waiting, oldest 60 min/,
+        /Provider calls that wait late[^]*other\.call: 1 waiting, oldest 6\d min/,
       ],
       ['Top refusals', 'insufficient_scope', /insufficient_scope\s+keys\.create\s+agent-shopping\s+2/],
       ['Latest requests', 'insufficient_scope', /403 insufficient_scope\s+keys\.create\s+agent-shopping/],
@@ -474,11 +474,11 @@ await t.test('lists events of providers that were not applied, and marks one as 
     if (scheme === 'light')
       t.match(
         words,
-        /sandbox authorization\.cleared\s+offline-1\s+900\.50 USD\s+card_1\s+just now\s+its object is unknown/,
+        /sandbox authorization\.cleared\s+offline-1\s+Copy\s+900\.50 USD\s+card_1\s+Copy\s+(?:just now|\d+ seconds? ago)\s+its object is unknown/,
       )
     t.match(
       words,
-      /kyc\.report\s+xxxxxx…xxxx\s+not named\s+not named\s+2 hours ago\s+repeats an id with other content/,
+      /kyc\.report\s+xxxxxx…xxxx\s+x{60}\s+Copy\s+not named\s+not named\s+2 hours ago\s+repeats an id with other content/,
     )
     await list.scrollIntoViewIfNeeded()
     await checkState(t, page, 'kept events')
