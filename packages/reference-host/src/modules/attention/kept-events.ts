@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { keptEvents, type KeptEvent } from '@gatewright/host/internal'
 
