@@ -116,6 +116,7 @@ function openPool(options: pg.PoolConfig, first?: string): pg.Pool {
     client.once('end', () => connections.delete(client))
     if (first !== undefined) await client.query(first)
   }
+  // oxlint-disable-next-line typescript/no-misused-promises -- pg waits for the promise, which its types do not say.
   const pool = new pg.Pool({ ...options, onConnect })
   // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
   pool.on('error', () => {})
