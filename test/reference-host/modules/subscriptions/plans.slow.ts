@@ -62,8 +62,8 @@ const ELSEWHERE = [
   'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
   'insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index) values',
   'insert into gw_chain_audits',
-  // Of the legs of one transfer.
-  'select count(*) as uses from gw_ledger_legs',
+  // The account of the other user of a transfer between two users.
+  'select l.uses, case when a.id is null',
   // One row per chain: for the health of the search, for the first reading, and for a lagging node.
   'select c.chain_id, c.scanned_at',
   'update gw_chain_cursors set next_block = $1, head_block',
