@@ -6,6 +6,7 @@ import { middlewareMethods } from './methods.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'
 
 export { memoryStore } from './stores/memory.ts'
+export type { FastifyReply } from '@gatewright/http/fastify'
 export type { GatewrightOptions } from './options.ts'
 
 /** The hooks that protect a route of Fastify: its options, before its own handler. */

@@ -40,10 +40,8 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
   },
   {
     source: 'packages/host/src/http/operations/list.ts',
-    before:
-      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 1, ...range.value }, { params, query: query });',
-    after:
-      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 2, ...range.value }, { params, query: query });',
+    before: 'const found = await rule.rows(accountId, { ...place.value, limit: query.limit + 1 }, call);',
+    after: 'const found = await rule.rows(accountId, { ...place.value, limit: query.limit + 2 }, call);',
     reason: 'reads a row more, which the page leaves out',
   },
 ]

@@ -19,7 +19,7 @@ interface Spending {
   readonly days: readonly { readonly at: number; readonly cents: readonly number[]; readonly total: number }[]
 }
 const folder = `${process.cwd()}/build/packages/reference-host/browser/helper/console`
-const { daysOfData, spendingOf } = (await import(`${folder}/spend-days.js`)) as {
+const { daysOfData, spendingOf } = (await import(`${folder}/overview/spend-days.js`)) as {
   daysOfData(transactions: readonly { readonly createdAt: string }[], most: number, now: number): number
   spendingOf(transactions: readonly Transaction[], count: number, now: number): Spending
 }

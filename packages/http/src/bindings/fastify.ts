@@ -24,7 +24,7 @@ import type { Handler, OpenCall } from '../handler-types.ts'
 import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 
-export type { FastifyGate } from './fastify-types.ts'
+export type { FastifyGate, FastifyReply } from './fastify-types.ts'
 export type { OpenGate } from '../gate-types.ts'
 
 /** What one hook stores about a request for the next hook. */

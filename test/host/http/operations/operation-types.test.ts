@@ -4,7 +4,7 @@ import { compile } from '../../../harness/compile.ts'
 const HOST = '../../packages/host/dist'
 const PRELUDE = `
 import * as Type from 'typebox/type'
-import { ledgerWrite, operation } from '${HOST}/http/operation.js'
+import { ledgerWrite, operation } from '${HOST}/http/operations/operation.js'
 `
 
 /** A write with everything that it needs, and one member more. */
