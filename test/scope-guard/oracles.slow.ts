@@ -10,7 +10,7 @@ t.test('decides 8,000 random chains of policies as the naive interpreter does', 
 
 t.test('accepts only those of 5,000 random tokens that jose and oauth4webapi accept', async t => {
   const tally = await compareVerdicts(t, 5000)
-  t.ok((tally.get('accepted') ?? 0) > 500)
+  t.ok((tally.get('accepted') ?? 0) > 300)
   for (const [verdict, count] of [...tally].toSorted(([, one], [, other]) => other - one))
     t.comment(`measured: ${count} ${verdict}`)
 })

@@ -183,11 +183,11 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user subscriptions.simulatePayment': {
     ...account,
     keeps: 'a ledger transfer, a transaction and an event, in place of a hold',
-    bytes: 900,
+    bytes: 1000,
   },
   'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1400, until: DAY },
   'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1600 },
-  'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 3300 },
+  'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 3400 },
   'user payments.create': {
     ...account,
     keeps: 'a ledger transfer, transactions, events, counters',

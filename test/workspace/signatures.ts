@@ -11,7 +11,7 @@ interface Declaration {
 
 const texts = new Map<string, string>()
 
-/** The text of a file of declarations without its comments; empty if there is none. */
+/** Returns the text of a declaration file (`.d.ts`) without comments, or an empty text if the file does not exist. */
 function textOf(file: string): string {
   const known = texts.get(file)
   if (known !== undefined) return known

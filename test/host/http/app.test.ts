@@ -1,5 +1,6 @@
+import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { sample, serveOperations } from './serve-operations.ts'
+import { EMPTY, sample, serveOperations } from './serve-operations.ts'
 
 const TABLE = [sample({ id: 'things.get', credential: 'none' })]
 
@@ -59,3 +60,47 @@ t.test("an error of a team's middleware is rendered as one of an operation, and 
   t.notMatch(JSON.stringify(body), 'a fault of the team')
   t.match(decisions, [{ status: 500, failure: { message: 'a fault of the team' } }])
 })
+
+t.test(
+  "a refusal that a team's middleware throws keeps its status, and an error of another server does not",
+  async t => {
+    const { send, decisions } = await serveOperations(t, TABLE, {
+      middleware: [
+        ctx => {
+          if (ctx.path === '/user/v1/things') ctx.throw(403, 'not from this network')
+          throw Object.assign(new Error('a call of the team failed'), { status: 401 })
+        },
+      ],
+    })
+    const refused = await send('/user/v1/things')
+    t.match(refused, { status: 403, body: { error: 'forbidden', message: 'Not from this network.' } })
+    t.equal((await send('/nothing')).status, 500)
+    t.match(decisions, [
+      { status: 403, failure: undefined },
+      { status: 500, failure: {} },
+    ])
+  },
+)
+
+t.test(
+  "a write whose body a team's middleware has read fails with the reason, and does not wait",
+  async t => {
+    const write = sample({
+      id: 'things.create',
+      method: 'POST',
+      credential: 'none',
+      limit: 'none',
+      body: EMPTY,
+    })
+    const { send, decisions } = await serveOperations(t, [write], {
+      middleware: [
+        async (ctx, next) => {
+          await text(ctx.req)
+          await next()
+        },
+      ],
+    })
+    t.equal((await send('/user/v1/things', { method: 'POST', body: '{}' })).status, 500)
+    t.match(decisions, [{ failure: { message: /another parser has read this request/ } }])
+  },
+)

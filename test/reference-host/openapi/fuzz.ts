@@ -259,7 +259,8 @@ const IS_CONFLICT = /gave its id to another payment$|repeated the id of .* it wa
 /** What it reports of events about objects that it does not know, or under an id that it knows with another content. */
 const IS_KEPT = /it was kept, see gatewright provider-events list$/
 /** What it reports of a store whose check is late, as on a busy machine. */
-const IS_LATE_CHECK = /: no answer within [\d.]+ s$|works again after \d+ s$/
+const IS_LATE_CHECK =
+  /(?:: no answer|^Error: redis: redis did not answer) within [\d.]+ s$|works again after \d+ s$/
 const REQUESTS_OF_A_USER = 100
 /** What each new user makes first, so that operations on existing things succeed. */
 const MADE_FIRST: readonly (readonly [path: string, body: object])[] = [

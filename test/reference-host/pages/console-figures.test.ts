@@ -30,11 +30,11 @@ const { pagedFeed } = (await import(`${folder}/transaction-feed.js`)) as {
     clear(): void
   }
 }
-const { plotTop } = (await import(`${folder}/spend-plot.js`)) as { plotTop(most: number): number }
-const { tightestFirst } = (await import(`${folder}/cap-words.js`)) as {
+const { plotTop } = (await import(`${folder}/overview/spend-plot.js`)) as { plotTop(most: number): number }
+const { tightestFirst } = (await import(`${folder}/keys/cap-words.js`)) as {
   tightestFirst(caps: readonly Cap[]): Cap[]
 }
-const { isFrozen, policyLines } = (await import(`${folder}/key-words.js`)) as {
+const { isFrozen, policyLines } = (await import(`${folder}/keys/key-words.js`)) as {
   isFrozen(key: { policy: unknown }): boolean
   policyLines(key: { policy: unknown }): string[]
 }

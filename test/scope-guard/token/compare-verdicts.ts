@@ -180,6 +180,8 @@ export async function compareVerdicts(t: Test, numRuns: number): Promise<Tally> 
       (error: Error) => error.message,
     )
   const tally: Tally = new Map()
+  // The guard reuses what it has found out about a token, also when the clock is set back, so each token is compared once.
+  const compared = new Set<string>()
   await fc.assert(
     fc.asyncProperty(
       recipe(NOW_SECONDS, TOLERANCE_SECONDS),
@@ -187,6 +189,8 @@ export async function compareVerdicts(t: Test, numRuns: number): Promise<Tally> 
       async (ingredients, ms) => {
         now = NOW_SECONDS * 1000 + ms
         const token = tokenOf(ingredients)
+        if (compared.has(token)) return
+        compared.add(token)
         const [header, claims] = token.split('.').map(decoded)
         const read: Read = { token, header: header ?? {}, claims: claims ?? {}, now }
         const verdict = await guard.check({ authorization: `Bearer ${token}` }, rule)

@@ -1,6 +1,7 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import type { TrustedProxies } from '../request/client-address.ts'
 import { wire, type HttpResponse } from '../response/http-response.ts'
+import { outcomeOfRead } from '../response/thrown-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { captureKoa, sendText } from './koa-capture.ts'
@@ -92,10 +93,8 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
     async otherwise(ctx, outcome) {
       const entered = gate.enter(ctx.req, facts(ctx))
-      sendText(
-        ctx,
-        entered.ok ? gate.conclude(entered.value, outcome(entered.value.facts)) : entered.response,
-      )
+      if (!entered.ok) return sendText(ctx, entered.response)
+      sendText(ctx, gate.conclude(entered.value, outcomeOfRead(outcome(entered.value.facts))))
     },
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
