@@ -259,6 +259,42 @@ t.test(
   },
 )
 
+t.test(
+  'shows no address that breaks the rule of its network, and opens the deposit once it is right',
+  async t => {
+    const valid = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'
+    const replies = [
+      { depositAddress: valid.replace('w508', 'w509'), chainId: null },
+      { depositAddress: '0x52908400098527886E0F7030069857D2E4169Ee7', chainId: 1 },
+      { depositAddress: valid, chainId: null },
+    ]
+    const mistyping: DepositProvider = {
+      name: 'mistyping',
+      assets: async () => [],
+      quote: async () => ({ rejected: 'no price' }),
+      async open(id) {
+        const { depositAddress, chainId } = replies[0] as (typeof replies)[number]
+        return { reference: id, depositAddress, chainId, extraId: null, minAmount: '1', maxAmount: null }
+      },
+      find: async () => undefined,
+    }
+    const own = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits: mistyping })
+    t.teardown(() => own.close())
+    const user = await fundedUser(own, 0, { now: clock.now() })
+    const open = () => user.write('/deposits', { currency: 'btc', network: 'bitcoin' }, 'mistyped-0001')
+    while (replies.length > 1) {
+      t.match(await open(), { status: 503, body: { error: 'service_unavailable' } })
+      t.match(own.failures.pop(), {
+        code: 'ERR_PROVIDER_REPLY',
+        message: /mistyping opened deposit dep_\S+ at what is no address of bitcoin/,
+      })
+      t.same((await user.read('/deposits?scope=all')).body.data['deposits'], [])
+      replies.shift()
+    }
+    t.match(depositOf(await open()), { depositAddress: valid })
+  },
+)
+
 t.test('has onboarding requirements for partners, and for users where they are configured', async t => {
   const strict = await startTestHost({ ONBOARDING_GATES: 'on' })
   t.teardown(() => strict.close())

@@ -1,4 +1,4 @@
-import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
+import { allow, Fault, type Verdict, type EpochMs } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
@@ -6,6 +6,7 @@ import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
 import { type HostServices, type Call, type Operation, ledgerWrite } from '@gatewright/host'
 import type { HostDenial } from '@gatewright/host/internal'
+import { readAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 import { isRejection } from '../../providers/reply.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
@@ -129,7 +130,7 @@ export function createDeposit(
 
 /**
  * Opens the deposit at the provider, which returns the same address for the same id. For an amount outside the range it opens
- * nothing.
+ * nothing. Fault, rejected: `ERR_PROVIDER_REPLY` for an address that breaks the rule of its network.
  */
 async function open(
   provider: DepositProvider,
@@ -154,6 +155,12 @@ async function open(
   const opened = await provider.open(id, want, noSignal)
   if (isRejection(opened))
     return deny('invalid_request', `currency and network: ${opened.rejected}`, { field: 'currency' })
+  // Money that is sent to a mistyped address is lost.
+  if (!readAddress({ id: want.network, chainId: opened.chainId }, opened.depositAddress))
+    throw new Fault(
+      'ERR_PROVIDER_REPLY',
+      `provider ${provider.name} opened deposit ${id} at what is no address of ${want.network}`,
+    )
   // The limits of an opened deposit may differ from those of the quote.
   const inside = given === null ? allow(undefined) : insideRange(given, opened)
   return inside.ok ? allow({ ...want, ...opened }) : inside
