@@ -15,17 +15,19 @@ export const notJson: RequestDenial = deny(
  * Parses bytes as one JSON object. An empty body is `{}`. Denials: `unsupported_media_type` unless the media type is JSON in
  * UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object, for more than 32 levels of nesting, and for
  * a NUL or a lone surrogate in any string or member name (`field` is the body's member that contains it). Of a repeated
- * member the last value counts. A member named `__proto__` is an own member like any other.
+ * member the last value counts. A member named `__proto__` is an own member like any other. `revive` may change values before they are
+ * checked, as that of `JSON.parse` does.
  */
 export function parseJsonObject(
   bytes: Uint8Array,
   contentType: string | undefined,
+  revive?: (name: string, value: unknown) => unknown,
 ): Verdict<Record<string, unknown>, RequestDenial> {
   if (bytes.length === 0) return allow({})
   if (!isJson(contentType)) return notJson
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), revive)
   } catch {
     return deny('invalid_request', 'the body is not valid JSON', { field: 'body' })
   }

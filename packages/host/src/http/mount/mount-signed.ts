@@ -1,6 +1,7 @@
-import type { HandlerResponse } from '@gatewright/http'
+import { parseJsonObject, type HandlerResponse } from '@gatewright/http'
 import type { KoaGate } from '@gatewright/http/koa'
 import type { KoaMiddleware } from '@gatewright/http/internal'
+import { storableText } from '@gatewright/kernel/internal'
 import { compileSchema } from '../../schemas/check.ts'
 import { deny } from '../codes.ts'
 import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
@@ -23,7 +24,7 @@ export function mountSigned(
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven
-    const json = call.json()
+    const json = parseJsonObject(body, facts.header('content-type'), withStorableTexts)
     if (!json.ok) return json
     const problem = validateBody?.(json.value)
     if (problem) return deny('invalid_request', problem.message, { field: problem.path.join('.') || 'body' })
@@ -31,3 +32,11 @@ export function mountSigned(
     return toHandlerResponse(await operation.handle(callOf(checked, proven.value)))
   })
 }
+
+/**
+ * Replaces what no store keeps in the texts of a message. A provider passes on the texts of others, such as the name of a merchant that a
+ * terminal has padded with NUL: they must not make it impossible to apply the message. An id does not become another one: the schemas
+ * of ids refuse U+FFFD, as they refuse NUL.
+ */
+const withStorableTexts = (_name: string, value: unknown): unknown =>
+  typeof value === 'string' ? storableText(value, value.length) : value

@@ -16,6 +16,7 @@ t.test('keeps a text about a merchant as it can be shown', async t => {
     ['Cafe\u0301', 'Café'],
     ['A\u0000\u0001B', 'A B'],
     ['A\u00a0\u3000B', 'A B'],
+    ['A\ufffd\ufffd B\ufffd', 'A B'],
     ['\u30ab\u3099', '\u30ac'],
     ['', null],
     [' \t ', null],

@@ -92,6 +92,27 @@ t.test('an equal repeat is no conflict, whatever it says of the merchant', async
   t.equal(await conflicts(), before)
 })
 
+t.test(
+  'a merchant whose name has a NUL or half of a surrogate pair is paid, and an id with one is refused',
+  async t => {
+    const user = await funded()
+    const cardId = await user.card()
+    const data = networkRequest(cardId, { amountCents: 1 })
+    const name = 'CORNER SHOP\0\0\ud800 12'
+    const paid = await event('request', {
+      ...data,
+      merchant: { name, city: '\0', mcc: '5411', country: 'US' },
+    })
+    t.match(paid, { status: 200, body: { data: { decision: { approved: true } } } })
+    const { body } = await user.read(`/cards/${cardId}/authorizations`)
+    t.match(body.data, { authorizations: [{ merchant: { name: 'CORNER SHOP 12', city: null } }] })
+    t.match(await event('request', { ...data, id: `${data.id}\0` }), {
+      status: 400,
+      body: { field: 'data.id' },
+    })
+  },
+)
+
 t.test('keeps the first 20 different conflicts of a payment', async t => {
   const user = await funded()
   const cardId = await user.card()

@@ -10,11 +10,11 @@ export const MerchantText = Type.Optional(Type.Union([Type.String({ maxLength: 1
 export const UNNAMED = 'Unnamed merchant'
 
 /**
- * Returns a text about a merchant as it can be shown: letters composed (NFC), control characters and runs of spaces as one space, at
- * most 100 characters. Null if nothing is left to see.
+ * Returns a text about a merchant as it can be shown: letters composed (NFC); control characters, U+FFFD and runs of spaces as one space;
+ * at most 100 characters. Null if nothing is left to see.
  */
 export function shownText(given: string | null | undefined): string | null {
-  const spaced = (given ?? '').normalize('NFC').replaceAll(/[\p{Cc}\p{Z}]+/gu, ' ')
+  const spaced = (given ?? '').normalize('NFC').replaceAll(/[\p{Cc}\p{Z}\ufffd]+/gu, ' ')
   const text = [...spaced.trim()].slice(0, MOST_KEPT).join('').trimEnd()
   return /[^\p{Cf}\p{Z}]/u.test(text) ? text : null
 }
