@@ -96,6 +96,26 @@ t.test('credits each payment of a report once', async t => {
   t.same(errors, [])
 })
 
+t.test('a deposit that is made after a report of it takes the report, which waited for it', async t => {
+  const id = `dep_${uniqueName()}`
+  const type = internals.depositReportEvent(deposits.report)
+  const send = (messageId: string): Promise<string> => {
+    const data = { id, status: 'completed', payments: [paid(`p-${id}`, 2500)] }
+    const event = { provider: 'p', messageId, type: 'deposit.report', data }
+    return db.transaction(tx => internals.applyEvent(tx, event, type, clock.now()))
+  }
+  t.equal(await send('first'), 'unknown', 'the provider is asked to send it again')
+  clock.advance(DAY_MS)
+  t.equal(await send('second'), 'kept')
+  const deposit = await made(undefined, { id })
+  t.equal(deposit.status, 'completed')
+  t.equal(await funds(deposit), 2500)
+  t.equal(await send('third'), 'ignored', 'its payment is credited already')
+  t.equal(await funds(deposit), 2500)
+  const other = await made(undefined, { provider: 'other' })
+  t.equal(other.status, 'awaitingDeposit')
+})
+
 t.test('keeps a payment that has the id of another, once, and credits the others', async t => {
   const accountId = await addAccount()
   const [one, two] = [await made(accountId), await made(accountId)]

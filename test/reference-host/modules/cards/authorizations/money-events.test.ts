@@ -178,6 +178,22 @@ t.test('a request that arrives after its clearing finds it', async t => {
   t.equal(await attention(), before)
 })
 
+t.test(
+  'a request that is declined after its clearing debits nothing, and a person must look at it',
+  async t => {
+    const user = await paying()
+    const before = await attention()
+    const data = networkRequest(user.cardId, { amountCents: 100_000 })
+    t.equal(outcome(await event('cleared', { id: data.id, clearingId: 'c', amountCents: 900 })), 'kept')
+    t.match(await event('request', data), {
+      body: { data: { decision: { approved: false, declineReason: 'card_limit_exceeded' } } },
+    })
+    t.equal(outcome(await event('cleared', { id: data.id, clearingId: 'c', amountCents: 900 })), 'repeated')
+    t.equal(await user.balance(), 8000)
+    t.equal(await attention(), before + 1)
+  },
+)
+
 t.test('a request that arrives after its reversal is declined', async t => {
   const user = await paying()
   const data = networkRequest(user.cardId, { amountCents: 1000 })
