@@ -1,8 +1,7 @@
 // Faults of a worker of Citus under payments: it is killed and comes back, and a shard moves. `CITUS_WORKER` is the data folder of one worker.
 import { randomUUID } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { manualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
@@ -24,7 +23,9 @@ t.setTimeout(900_000)
 function control(...args: readonly string[]): void {
   const folder = WORKER as string
   const { uid, gid } = statSync(folder)
-  execFileSync('pg_ctl', ['-D', folder, '-w', ...args], { uid, gid, stdio: 'ignore' })
+  // A server connects to others with the certificates in the home of its owner, if there are any.
+  const env = { ...process.env, HOME: folder }
+  execFileSync('pg_ctl', ['-D', folder, '-w', ...args], { uid, gid, env, stdio: 'ignore' })
 }
 
 const stores = await hostStoresEnv('postgres')
@@ -105,15 +106,16 @@ t.test(
     let readyMeanwhile: number[] = []
     const counts = await underPayments(async () => {
       await delay(3000)
-      const pid = Number(readFileSync(join(WORKER as string, 'postmaster.pid'), 'utf8').split('\n')[0])
       control('stop', '-m', 'immediate')
-      t.throws(() => process.kill(pid, 0), 'the worker is down')
       await delay(6000)
       readyMeanwhile = await Promise.all(hosts.map(async ({ url }) => (await fetch(`${url}/readyz`)).status))
       control('start', '-l', '/dev/null')
       await delay(6000)
     })
-    t.comment(`responses: ${JSON.stringify(counts)}; /readyz while it was down: ${readyMeanwhile.join(', ')}`)
+    t.comment(
+      `measured: responses ${JSON.stringify(counts)}; /readyz while it was down: ${readyMeanwhile.join(', ')}`,
+    )
+    t.ok((counts['503'] ?? 0) > 0, 'it was down')
     t.ok((counts['200'] ?? 0) > 0)
   },
 )
@@ -128,7 +130,7 @@ t.test('a shard moves under payments without an error', async t => {
       tohost: string
     }>(
       `select s.shardid as shard, s.nodename as host, s.nodeport as at, n.nodename as tohost, n.nodeport as to
-        from public.citus_shards s join pg_dist_node n on n.isactive and n.shouldhaveshards and n.nodeport <> s.nodeport
+        from pg_catalog.citus_shards s join pg_dist_node n on n.isactive and n.shouldhaveshards and n.nodeport <> s.nodeport
         where s.table_name = 'gw_ledger_legs'::regclass limit 1`,
     )
     const [move] = rows
@@ -137,6 +139,6 @@ t.test('a shard moves under payments without an error', async t => {
       [move?.shard, move?.host, move?.at, move?.tohost, move?.to],
     )
   })
-  t.comment(`responses: ${JSON.stringify(counts)}`)
+  t.comment(`measured: responses ${JSON.stringify(counts)}`)
   t.same(Object.keys(counts), ['200'])
 })
