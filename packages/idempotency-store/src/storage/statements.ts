@@ -222,6 +222,6 @@ function oneOrNone([row, ...more]: readonly SqlRow[]): SqlRow | undefined {
 
 function hasWon(reply: readonly SqlRow[]): boolean {
   const row = oneOrNone(reply)
-  if (row && row['won'] !== 1) throw malformedReply('database', 'one row or none')
+  if (row && toInteger(row['won']) !== 1) throw malformedReply('database', 'one row or none')
   return row !== undefined
 }

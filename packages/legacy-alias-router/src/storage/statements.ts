@@ -40,7 +40,8 @@ function usageOf(row: SqlRow): AliasUsage {
 /** Reads whether a batch was added. Fault: `ERR_STORE_REPLY`. */
 export function wasAdded(found: readonly SqlRow[]): boolean {
   const [row, ...rest] = found
-  if (rest.length > 0 || (row && row['added'] !== 1)) throw malformedReply('database', 'one row or none')
+  if (rest.length > 0 || (row && toInteger(row['added']) !== 1))
+    throw malformedReply('database', 'one row or none')
   return row !== undefined
 }
 

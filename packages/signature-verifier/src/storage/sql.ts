@@ -1,7 +1,7 @@
 import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
-import { checkedPrefix, DEFAULT_PREFIX } from '@gatewright/kernel/internal/sql'
+import { checkedPrefix, DEFAULT_PREFIX, toInteger } from '@gatewright/kernel/internal/sql'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of the SQL adapters. */
@@ -32,7 +32,8 @@ export function sqlStorage(caller: string, db: SqlQueries, options: SqlNoncesOpt
 
   const decide = async (statement: string, values: readonly SqlValue[]): Promise<boolean> => {
     const [won, ...rest] = await rows(db, statement, values)
-    if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
+    if (rest.length > 0 || (won && toInteger(won['won']) !== 1))
+      throw malformedReply('database', 'one row or none')
     return won !== undefined
   }
   return {
