@@ -41,3 +41,21 @@ export async function readRedisFeed(
   }
   return (await Promise.all(streams.map((stream, lane) => readLane(lane, stream)))).flat()
 }
+
+/** Appends an entry in SQL at its lane and position. */
+export async function appendSqlFeed(db: SqlQueries, entry: FeedEntry): Promise<void> {
+  const { lane, position, kind, id, version = null, at, from = null } = entry
+  await db.query(
+    `insert into ${sqlFeed().table} (lane, position, kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5, $6, $7)`,
+    [String(lane), position, kind, id, version, at, from],
+  )
+}
+
+/** Appends an entry in Redis at its lane and position, and notifies readers, as the issuer does. */
+export async function appendRedisFeed(client: RedisClient, prefix: string, entry: FeedEntry): Promise<void> {
+  const { streams, channel } = redisFeed(prefix)
+  const { lane, position, ...change } = entry
+  const stream = streams[lane] as string
+  await client.run(stream, ['XADD', stream, `${position}-0`, 'entry', JSON.stringify(change)])
+  await client.run(channel, ['PUBLISH', channel, String(position)])
+}

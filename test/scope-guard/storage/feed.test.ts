@@ -14,36 +14,16 @@ import { buffersOf, explainQueries, nodesOf } from '../../harness/explain.ts'
 import { faultyPostgres, faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
+import { appendRedisFeed, appendSqlFeed } from '../../session-issuer/feeds.ts'
 
 const NOW = 1_767_225_600_000
 const ENTRY: FeedEntry = { kind: 'key', id: 'key_1', version: 2, at: NOW, lane: 5, position: 1 }
-
-const appendRedis = async (client: RedisClient, prefix: string, entry: FeedEntry): Promise<void> => {
-  const { streams, channel } = redisFeed(prefix)
-  const { lane, position, ...change } = entry
-  const stream = streams[lane] as string
-  await client.run(stream, ['XADD', stream, `${position}-0`, 'entry', JSON.stringify(change)])
-  await client.run(channel, ['PUBLISH', channel, String(position)])
-}
 
 const createTable = async (db: SqlClient): Promise<void> => {
   const lane = db.dialect === 'sqlite' ? 'text' : 'text collate "C"'
   await db.query(`create table gw_feed (lane ${lane} not null, position bigint not null, kind text not null, id text not null,
     version bigint, at bigint not null, starts_at bigint, primary key (lane, position))`)
 }
-const appendSql = async (db: SqlClient, entry: FeedEntry): Promise<void> => {
-  const { lane, position, kind, id, version = null, at, from = null } = entry
-  await db.query('insert into gw_feed values ($1, $2, $3, $4, $5, $6, $7)', [
-    String(lane),
-    position,
-    kind,
-    id,
-    version,
-    at,
-    from,
-  ])
-}
-
 /** Appends to a feed in memory, which decides the positions itself. */
 const appendMemory = (source: MemoryFeed) => async (entries: readonly FeedEntry[]) => {
   for (const { lane, position: _position, ...change } of entries) source.append([change], lane)
@@ -72,7 +52,7 @@ revocationFeedContract(runner, 'Redis, by a channel', async () => {
   return {
     feed: redisRevocationFeed(client!, { prefix, subscribe }),
     append: async entries => {
-      for (const entry of entries) await appendRedis(client!, prefix, entry)
+      for (const entry of entries) await appendRedisFeed(client!, prefix, entry)
     },
     close: async () => {
       own.destroy()
@@ -96,7 +76,7 @@ revocationFeedContract(runner, 'Postgres, by NOTIFY', async () => {
   return {
     feed: sqlRevocationFeed(db!, { subscribe }),
     append: async entries => {
-      for (const entry of entries) await appendSql(db!, entry)
+      for (const entry of entries) await appendSqlFeed(db!, entry)
       await db!.query(`notify ${mine}`)
     },
     close: async () => {
@@ -112,7 +92,7 @@ revocationFeedContract(runner, 'SQLite', async () => {
   return {
     feed: sqlRevocationFeed(db!),
     append: async entries => {
-      for (const entry of entries) await appendSql(db!, entry)
+      for (const entry of entries) await appendSqlFeed(db!, entry)
     },
     close,
   }
@@ -219,7 +199,7 @@ t.test('throws a fault when the connection to Redis is cut or its reply is malfo
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   t.teardown(close)
   const prefix = `${uniqueName()}:`
-  await appendRedis(healthy, prefix, ENTRY)
+  await appendRedisFeed(healthy, prefix, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
     await t.rejects(redisRevocationFeed(client, { prefix }).after(FEED_START, 10), { name: 'Fault' })
   }
@@ -228,7 +208,7 @@ t.test('throws a fault when the connection to Redis is cut or its reply is malfo
 t.test('throws a fault when the connection to Postgres is cut or its reply is malformed', async t => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(createTable)
   t.teardown(close)
-  await appendSql(healthy, ENTRY)
+  await appendSqlFeed(healthy, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
     await t.rejects(sqlRevocationFeed(client).after(FEED_START, 10), { name: 'Fault' })
   }
