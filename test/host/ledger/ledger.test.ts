@@ -218,6 +218,31 @@ onBoth('accepts exactly as many debits of the house at once as it has', async (t
 })
 
 onBoth(
+  'a debit of the house is taken from the balance that its lock protects',
+  async (t, { dbs, ledgers }) => {
+    const [db, ledger] = [dbs[0]!, ledgers[0]!]
+    const pending = async (): Promise<number[]> => {
+      const text = 'select amount_cents as cents from gw_ledger_tail where ledger_account = $1'
+      return (await rows(db, text, [revenue])).map(row => Number(row['cents']))
+    }
+    const debit = (amountCents: number, id?: string) =>
+      move(db, ledger, { ...transferOf(revenue, operator, amountCents, id), accountId: 'bob' })
+    await move(db, ledger, { ...transferOf(operator, revenue, 35), accountId: 'ann' })
+    t.same(await pending(), [35])
+    t.equal(await debit(7), 'done')
+    t.equal(await debit(8, 'debit-8'), 'done')
+    t.same(await pending(), [], 'no debit waits with the rows of a user')
+    t.equal(await debit(21), 'insufficient')
+    t.equal(await debit(8, 'debit-8'), 'repeated')
+    t.equal(await debit(9, 'debit-8'), 'conflict')
+    t.equal(await ledger.balance(db, revenue), 20)
+    t.equal(await debit(20), 'done')
+    t.equal(await ledger.balance(db, revenue), 0)
+    t.match(await ledger.check(), { transfers: 4, sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+  },
+)
+
+onBoth(
   'accepts as many debits of the house as it has while its amounts are folded',
   async (t, { dbs, ledgers }) => {
     for (let n = 0; n < 21; n++)

@@ -18,6 +18,7 @@ import {
   FOLD_SYSTEM,
   FORGET,
   INSERT_CREDIT,
+  INSERT_CREDIT_TAIL,
   INSERT_LEGS,
   INSERT_SYSTEM_DEBIT,
   INSERT_TAIL,
@@ -32,6 +33,7 @@ import {
   REFER,
   REFERRED,
   SYSTEM_BALANCE,
+  TAKE_FROM_HOUSE,
 } from './statements.ts'
 import { hostDialect } from '../records/host-dialect.ts'
 import { DDL } from './ledger-tables.ts'
@@ -199,18 +201,33 @@ async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now
     await defer(tx, INSERT_LEGS, [...values, other])
   } else {
     if (holdsUserMoney(credit)) await open()
-    const kind = mayOverdraw(debit) ? 'outside' : 'house'
-    if (kind === 'house') {
-      await defer(tx, OPEN_ACCOUNT, ['', debit])
-      if (tx.dialect === 'postgres') await defer(tx, LOCK, ['', debit])
+    const isHouse = !mayOverdraw(debit)
+    if (isHouse && !(await takeFromHouse(tx, debit, amountCents))) return false
+    if ((await rows(tx, INSERT_SYSTEM_DEBIT, values)).length === 0) {
+      if (isHouse) await defer(tx, TAKE_FROM_HOUSE, [debit, -amountCents])
+      return false
     }
-    if ((await rows(tx, INSERT_SYSTEM_DEBIT[kind], values)).length === 0) return false
     await defer(tx, INSERT_CREDIT, values)
+    if (isHouse) {
+      await defer(tx, INSERT_CREDIT_TAIL, [credit, other, id, amountCents])
+      return true
+    }
   }
   await defer(tx, INSERT_TAIL, [debit, accountId, credit, other, id, amountCents])
   if (pending >= MAX_PENDING)
     for (const text of FOLD_OWN[hostDialect(tx)]) await rows(tx, text, [accountId, debit])
   return true
+}
+
+/** Takes an amount from a house account, if need be after folding it. False: it holds less. */
+async function takeFromHouse(tx: SqlQueries, debit: string, amountCents: number): Promise<boolean> {
+  const take = async (): Promise<boolean> =>
+    (await rows(tx, TAKE_FROM_HOUSE, [debit, amountCents])).length > 0
+  if (await take()) return true
+  await defer(tx, OPEN_ACCOUNT, ['', debit])
+  if (tx.dialect === 'postgres') await defer(tx, LOCK, ['', debit])
+  for (const text of FOLD_SYSTEM[hostDialect(tx)]) await defer(tx, text, ['', debit])
+  return take()
 }
 
 /** Reads the debit of a transfer. */

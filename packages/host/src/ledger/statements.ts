@@ -6,11 +6,6 @@ export const MAX_PENDING = 64
 /** The pending amounts of a ledger account of a user: they lie with the rows of its account, the parameter $1. */
 const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
   where t.account_id = $1 and t.ledger_account = a.id)`
-/** The balance of a house or outside account, whose amounts lie with the rows of all accounts. The parameter is its name. */
-const systemBalance = (name: string): string => `(select coalesce(sum(balance_cents), 0) from (
-  select balance_cents from gw_ledger_accounts where account_id = '' and id = ${name}
-  union all select amount_cents from gw_ledger_tail where ledger_account = ${name}) s)`
-
 /** Creates a ledger account if it is missing. The parameters are the account and the name. */
 export const OPEN_ACCOUNT: string =
   'insert into gw_ledger_accounts (account_id, id) values ($1, $2) on conflict do nothing'
@@ -59,24 +54,28 @@ export const INSERT_TAIL: string = `insert into gw_ledger_tail (ledger_account, 
   values ($1, $2, $5, -cast($6 as bigint)), ($3, $4, $5, cast($6 as bigint))`
 
 /**
- * Inserts the debit of a transfer from a house or outside account, which lies with the account of the credit. No row when the account
- * has the id, or money is missing. With it no other has to be locked: of simultaneous transfers with one id, one inserts it.
+ * Takes an amount from the stored balance of a house account, and locks it. No row if less is stored, or nothing yet. With a negative amount it
+ * gives back. Pending amounts do not count: on several machines a debit could see those of others too late, or twice while they are folded.
  */
-export const INSERT_SYSTEM_DEBIT: Readonly<Record<'house' | 'outside', string>> = {
-  house: systemDebit(`${systemBalance('$3')} >= cast($5 as bigint)`),
-  outside: systemDebit('true'),
-}
+export const TAKE_FROM_HOUSE: string = `update gw_ledger_accounts set balance_cents = balance_cents - cast($2 as bigint)
+  where account_id = '' and id = $1 and balance_cents >= cast($2 as bigint) returning 1 as taken`
 
-function systemDebit(covered: string): string {
-  return `insert into ${LEGS}
-    select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
-      cast($6 as text), cast($7 as bigint)
-    where ${covered} and not exists (select 1 from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $2)
-    on conflict (account_id, transfer_id, side) do nothing returning 1 as inserted`
-}
+/**
+ * Inserts the debit of a transfer from a house or outside account, which lies with the account of the credit. No row when the account
+ * has the id. With it no other has to be locked: of simultaneous transfers with one id, one inserts it.
+ */
+export const INSERT_SYSTEM_DEBIT: string = `insert into ${LEGS}
+  select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
+    cast($6 as text), cast($7 as bigint)
+  where not exists (select 1 from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $2)
+  on conflict (account_id, transfer_id, side) do nothing returning 1 as inserted`
 
 /** Inserts the credit of such a transfer: its parameters are those of `INSERT_LEGS` but the account of the debit, which is the same. */
 export const INSERT_CREDIT: string = `insert into ${LEGS} values ($1, $2, 'credit', $4, $3, cast($5 as bigint), $6, cast($7 as bigint))`
+
+/** Adds the credit of a transfer to the pending amounts: the parameters are the ledger account, its account, the id and the amount. */
+export const INSERT_CREDIT_TAIL: string = `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
+  values ($1, $2, $3, cast($4 as bigint))`
 
 /** Records that a transfer with an id from outside belongs to an account. No row when the id is known. */
 export const REFER: string = `insert into gw_ledger_references (transfer_id, account_id) values ($1, $2)
@@ -95,7 +94,9 @@ export const FIND_USES: string =
 export const OWN_BALANCE: string = `select a.balance_cents + ${OWN_TAIL} as balance from gw_ledger_accounts a
   where a.account_id = $1 and a.id = $2`
 /** Reads the balance of a house or outside account, pending amounts included. Reads all of them. */
-export const SYSTEM_BALANCE: string = `select ${systemBalance('$1')} as balance`
+export const SYSTEM_BALANCE: string = `select coalesce(sum(balance_cents), 0) as balance from (
+  select balance_cents from gw_ledger_accounts where account_id = '' and id = $1
+  union all select amount_cents from gw_ledger_tail where ledger_account = $1) s`
 /** Returns the next ledger accounts with pending amounts, in order. */
 export const NEXT_ACCOUNTS: string =
   'select distinct ledger_account as id from gw_ledger_tail where ledger_account > $1 order by id limit $2'
