@@ -146,13 +146,14 @@ const STORES: readonly StoreUnderTest[] = [
     ({ db }) => postgresSpends(db),
     ({ client, prefix }) => redisSpends(client, { prefix }),
   ),
-  ...[nonceStorageContract, challengeStorageContract].map((suite, index) =>
-    storeOf(
-      ['nonces', 'challenges'][index] as string,
-      suite,
-      ({ db }) => postgresNonces(db),
-      ({ client, prefix }) => redisNonces(client, { prefix, challengePrefix: `${prefix}c:` }),
-    ),
+  ...Object.entries({ nonces: nonceStorageContract, challenges: challengeStorageContract }).map(
+    ([name, suite]) =>
+      storeOf(
+        name,
+        suite,
+        ({ db }) => postgresNonces(db),
+        ({ client, prefix }) => redisNonces(client, { prefix, challengePrefix: `${prefix}c:` }),
+      ),
   ),
   storeOf(
     'keys',

@@ -104,3 +104,29 @@ t.test(
     t.match(decisions, [{ failure: { message: /another parser has read this request/ } }])
   },
 )
+
+t.test(
+  "a refusal that a team's middleware throws after a write is a failure, since the write was made",
+  async t => {
+    const write = sample({
+      id: 'things.create',
+      method: 'POST',
+      credential: 'none',
+      limit: 'none',
+      body: EMPTY,
+    })
+    const { send, decisions, failures } = await serveOperations(t, [write], {
+      middleware: [
+        async (ctx, next) => {
+          await next()
+          ctx.throw(403, 'too late')
+        },
+      ],
+    })
+    const { status, body } = await send('/user/v1/things', { method: 'POST', body: '{}' })
+    t.equal(status, 500)
+    t.notMatch(JSON.stringify(body), 'too late')
+    t.match(failures, [{ message: 'too late' }], 'it is reported')
+    t.match(decisions, [{ operation: 'things.create', status: 200 }])
+  },
+)

@@ -112,8 +112,10 @@ export async function serveOperations(
     observe: (decision: Decision) => decisions.push(decision),
     ...more,
   }
+  const failures: unknown[] = []
   const app = createApp(table, services as unknown as Services, {
     middleware,
+    report: error => failures.push(error),
     pages: {
       respond: (method, path) =>
         method === 'GET' && path === '/page'
@@ -145,5 +147,5 @@ export async function serveOperations(
     const parsed = (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, unknown>
     return { status: response.status, headers: response.headers, text, body: parsed }
   }
-  return { send, rules, buckets, decisions, drain: () => app.drain() }
+  return { send, rules, buckets, decisions, failures, drain: () => app.drain() }
 }

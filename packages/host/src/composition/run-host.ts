@@ -36,7 +36,7 @@ export interface Product<S> {
 export interface HostOptions extends AppOptions {
   /** Called with one decision event per request. */
   readonly observe: Observe
-  /** Called with failures outside requests. */
+  /** Called with failures that no decision event has: those outside requests, and of `middleware` after an operation has responded. */
   readonly report: (error: unknown) => void
   /** Default: the system clock. */
   readonly clock?: Clock
@@ -149,7 +149,7 @@ export async function runHost<S extends HostServices>(
       aliasTable,
       table.flatMap(({ paths }) => paths),
     )
-    const app = createApp(table, mountServices(services), given)
+    const app = createApp(table, mountServices(services), options)
     const server = createServer(
       { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
       app.listener,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import type { Outcome } from '@gatewright/http/internal'
 import { requestFacts, send } from '@gatewright/http/koa'
-import Koa, { type Middleware } from 'koa'
+import Koa, { type Context, type Middleware } from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
 import type { MountServices } from './mount/host-gate.ts'
@@ -33,6 +33,8 @@ export interface AppOptions {
   readonly pages?: Pages
   /** Koa middleware of the team. It runs for every request, before pages and operations, in this order. Default: none. */
   readonly middleware?: readonly Middleware[]
+  /** Receives errors of that middleware after an operation has responded: the decision event does not have them. Default: none is reported. */
+  readonly report?: (error: unknown) => void
 }
 
 /** The application and its shutdown. */
@@ -45,12 +47,13 @@ interface App {
 
 /**
  * Creates the application: a team's middleware, pages for browsers, operations, and responses for paths and methods without an
- * operation. An error that the team's middleware throws is rendered and reported as one of an operation.
+ * operation. What the team's middleware throws before an operation responds is rendered and reported as if the operation had thrown it;
+ * afterwards it is a failure.
  */
 export function createApp(
   table: readonly Operation[],
   services: MountServices,
-  { pages = NO_PAGES, middleware = [] }: AppOptions = {},
+  { pages = NO_PAGES, middleware = [], report = () => {} }: AppOptions = {},
 ): App {
   const notFoundPage = pages.respondNotFound.bind(pages)
   const { koa, gate, operations } = mount(table, { ...services, notFoundPage })
@@ -64,10 +67,14 @@ export function createApp(
   // Otherwise Koa prints errors that happen after the response, such as a client that disconnects.
   app.silent = true
   let draining = false
+  const enter = (ctx: Context): ReturnType<typeof gate.enter> =>
+    gate.enter(ctx.req, () => requestFacts(ctx, gate.settings.trusted))
   app.use(async (ctx, next) => {
     try {
       await next()
     } catch (error) {
+      const entered = enter(ctx)
+      if (!entered.ok || entered.value.decision.emitted) report(error)
       await koa.otherwise(ctx, () => ({ kind: 'failure', error }))
     }
   })
@@ -82,7 +89,7 @@ export function createApp(
     ctx.status = page.status
   })
   app.use(async (ctx, next) => {
-    const entered = gate.enter(ctx.req, () => requestFacts(ctx, gate.settings.trusted))
+    const entered = enter(ctx)
     if (!entered.ok) return send(ctx, entered.response)
     const { path, method } = entered.value.facts
     const found = routes.find(method, path)

@@ -91,8 +91,8 @@ export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 export interface Ledger {
   /**
    * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another, each on the balance
-   * after the previous one. A debit of an account that may not be overdrawn folds it once 64 amounts are pending, so that the next debits
-   * need not add up more. Of simultaneous transfers with one id, one moves money; one that debits another account may fail, and gets
+   * after the previous one. A debit of a user's account folds it once 64 amounts are pending, so that the next debits need not add up more; a debit
+   * of a house account folds it if its stored balance is too low. Of simultaneous transfers with one id, one moves money; one that debits another account may fail, and gets
    * `conflict` when it is tried again. Throws a `TypeError` when a debit of a user's account lacks a hold of that account for at least
    * that amount: a programming error that must roll back the transaction. Faults: `ERR_STORE_*`.
    */

@@ -6,6 +6,7 @@ export const MAX_PENDING = 64
 /** The pending amounts of a ledger account of a user: they lie with the rows of its account, the parameter $1. */
 const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
   where t.account_id = $1 and t.ledger_account = a.id)`
+
 /** Creates a ledger account if it is missing. The parameters are the account and the name. */
 export const OPEN_ACCOUNT: string =
   'insert into gw_ledger_accounts (account_id, id) values ($1, $2) on conflict do nothing'

@@ -48,7 +48,10 @@ export interface KoaGate {
   /** Mounts an operation whose handler returns its response. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
-  /** Responds to a request that no operation serves, or that failed outside the gate: an error of `ctx.throw` keeps its status and message. */
+  /**
+   * Responds to a request that no operation serves, or that failed outside the gate. An error of `ctx.throw` keeps its status and message, unless an
+   * operation has responded before: what it did has happened, so the response is a 500.
+   */
   otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
   /**
    * Guards the middleware after it. On an idempotent route it captures `ctx.body`. Mount it right before the handler: if another middleware is in

@@ -94,7 +94,10 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
     async otherwise(ctx, outcome) {
       const entered = gate.enter(ctx.req, facts(ctx))
       if (!entered.ok) return sendText(ctx, entered.response)
-      sendText(ctx, gate.conclude(entered.value, outcomeOfRead(outcome(entered.value.facts))))
+      const { facts: canonical, decision } = entered.value
+      const given = outcome(canonical)
+      // After the response of an operation, a refusal would deny what was done.
+      sendText(ctx, gate.conclude(entered.value, decision.emitted ? given : outcomeOfRead(given)))
     },
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
