@@ -1,5 +1,5 @@
 import { allocateBytes, sha256, utf8Length, writeUtf8 } from '@gatewright/kernel/internal/platform'
-import canonicalize from 'canonicalize'
+import { canonicalJson } from './canonical-json.ts'
 
 /**
  * How payloads are compared. `raw`: byte by byte. `canonical-json`: as JSON values (RFC 8785), ignoring the order of
@@ -50,7 +50,7 @@ function canonicalText(body: Uint8Array): string | undefined {
   try {
     const text = UTF8.decode(body)
     const value: unknown = JSON.parse(text)
-    return isUnambiguous(text) ? canonicalize(value) : undefined
+    return isUnambiguous(text) ? canonicalJson(value) : undefined
   } catch {
     // Comparing bytes is stricter, so the fallback never treats different payloads as equal.
     return undefined
