@@ -1,13 +1,15 @@
-// Faults of a worker of Citus under payments: it is killed and comes back, and a shard moves. `CITUS_WORKER` is the data folder of one worker.
+// Faults of a worker of Citus under payments: it is killed and comes back, the second phase of commits does not reach it, and a shard moves.
+// `CITUS_WORKER` is the data folder of one worker. The role must be a superuser.
 import { randomUUID } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { manualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bootstrapUser, startTestHost, type WalletUser } from '../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type WalletUser } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { done } from '../harness/host-work.ts'
 import { moneyUser } from '../harness/money.ts'
@@ -119,6 +121,83 @@ t.test(
     t.ok((counts['200'] ?? 0) > 0)
   },
 )
+
+/** A proxy before a worker that cuts each connection which ends a transaction in its second phase, while `cuts` is set. */
+async function beforeWorker(t: Test, worker: { readonly host: string; readonly port: number }) {
+  const state = { cuts: false, cut: 0 }
+  const server = createServer(client => {
+    const upstream = connect(worker.port, worker.host)
+    const destroy = (): void => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) socket.on('error', destroy).on('close', destroy)
+    upstream.on('data', (bytes: Buffer) => client.write(bytes))
+    client.on('data', (bytes: Buffer) => {
+      if (!state.cuts || !bytes.includes('COMMIT PREPARED')) {
+        upstream.write(bytes)
+        return
+      }
+      state.cut += 1
+      destroy()
+    })
+    t.teardown(destroy)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return { state, port: (server.address() as AddressInfo).port }
+}
+
+t.test('the second phase of commits does not reach a worker: money is right after the recovery', async t => {
+  const { rows } = await pool.query<{ id: number; host: string; port: number }>(
+    `select nodeid as id, nodename as host, nodeport as port from pg_dist_node
+      where isactive and shouldhaveshards order by nodeid limit 1`,
+  )
+  const [worker] = rows
+  if (!worker) throw new Error('there is no worker')
+  const front = await beforeWorker(t, worker)
+  const lead = async (host: string, port: number): Promise<void> => {
+    await pool.query('select citus_update_node($1::integer, $2, $3::integer)', [worker.id, host, port])
+  }
+  // The proxy reads what the machines send each other.
+  await pool.query("alter system set citus.node_conninfo = 'sslmode=disable'")
+  await pool.query('select pg_reload_conf()')
+  t.teardown(async () => {
+    await lead(worker.host, worker.port)
+    await pool.query('alter system reset citus.node_conninfo')
+    await pool.query('select pg_reload_conf()')
+  })
+  await lead('127.0.0.1', front.port)
+  const leaving = await Promise.all(
+    Array.from({ length: 10 }, () => bootstrapUser(first.send, { sessionTtlSeconds: 86_400 }, clock.now())),
+  )
+  // This pair runs its chores, so the second one follows what the first one revokes.
+  const pair = [await startTestHost(env), await startTestHost(env)] as const
+  t.teardown(() => Promise.all(pair.map(host => host.close())))
+  const revokedMs: number[] = []
+  const counts = await underPayments(async () => {
+    await delay(1000)
+    front.state.cuts = true
+    for (const { key, token } of leaving) {
+      const headers = bearer(token)
+      t.equal((await pair[1].send('/user/v1/balances', { headers })).status, 200)
+      const answer = await pair[0].send(`/user/v1/keys/${key.split('_')[3]}`, { method: 'DELETE', headers })
+      t.equal(answer.status, 200, JSON.stringify(answer.body))
+      const startedAt = performance.now()
+      while ((await pair[1].send('/user/v1/balances', { headers })).status !== 401) await delay(20)
+      revokedMs.push(Math.round(performance.now() - startedAt))
+    }
+    await delay(3000)
+    front.state.cuts = false
+    await pool.query('select recover_prepared_transactions()')
+  })
+  t.comment(
+    `measured: ${front.state.cut} second phases cut; responses ${JSON.stringify(counts)}; ms until the other host denied: ${revokedMs.join(', ')}`,
+  )
+  t.ok(front.state.cut > 0, 'second phases were cut')
+  t.ok(Math.max(...revokedMs) < 1000 + 500, 'a revocation is one commit of one machine')
+  t.same((await pool.query('select gid from pg_prepared_xacts')).rows, [])
+})
 
 t.test('a shard moves under payments without an error', async t => {
   const counts = await underPayments(async () => {

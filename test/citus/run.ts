@@ -47,6 +47,7 @@ if (!place?.coordinator || place.workers < 2)
   throw new Error('the database must be the coordinator of a Citus with at least two workers')
 await client.query(`alter database ${place.name} set citus.shard_count = ${SHARDS}`)
 await client.query(`alter database ${place.name} set citus.max_adaptive_executor_pool_size = 1`)
+await client.query(`alter database ${place.name} set citus.propagate_set_commands = 'local'`)
 await client.end()
 
 const suites = named.length > 0 ? named : SUITES

@@ -113,7 +113,7 @@ t.test('rolls back rows and record when the connection dies in the handler', asy
   const dying = host.run(write(), async (tx, run) => {
     await effect(tx, run)
     const [backend] = await rows(tx, 'select pg_backend_pid() as pid')
-    await host.pool.query('select pg_terminate_backend($1)', [backend?.['pid']])
+    await host.pool.query('select pg_terminate_backend($1::integer)', [backend?.['pid']])
     return response(201)
   })
   await t.rejects(dying, { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })

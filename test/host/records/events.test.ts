@@ -3,6 +3,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/host'
 import fc from 'fast-check'
+import { ON_CITUS } from '../../harness/citus.ts'
 import { randomCases } from '../../harness/random-cases.ts'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 
@@ -151,9 +152,12 @@ onBothDatabases(
 onBothDatabases('hosts that delete at the same time delete different events', async (t, { dbs }) => {
   for (let n = 0; n < 40; n += 1) await events.record(dbs[0], locked, NOW)
   const deleted = await race(8, n => events.collect(dbs[n % dbs.length]!, 5, NOW + 1))
-  t.same(
-    deleted,
-    Array.from({ length: 8 }, () => 5),
+  const left = await events.history(dbs[0], 'ann', card)
+  t.equal(
+    deleted.reduce((sum, count) => sum + count),
+    40 - left.length,
+    'one host deletes an event',
   )
-  t.same(await events.history(dbs[0], 'ann', card), [])
+  // Citus cannot skip locked rows: hosts choose the same ones there, and all but one delete none.
+  if (!ON_CITUS) t.same(left, [])
 })

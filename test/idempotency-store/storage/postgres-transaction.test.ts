@@ -9,6 +9,7 @@ import type { BeginResult, Ending } from '@gatewright/idempotency-store/internal
 import { GRACE_MS } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlTransaction } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'
+import { ON_CITUS } from '../../harness/citus.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 const done = (response: string, expiresAt = 9000): Ending => ({ state: 'done', response, expiresAt })
@@ -132,19 +133,21 @@ t.test(
   },
 )
 
-t.test('a run that ends changes no index', async t => {
-  const { db } = await setUp(t)
-  await db.transaction(async tx => {
-    const storage = postgresTransactionalIdempotency(tx)
-    await storage.begin('a', 'f', 9000, 1000)
-    await storage.end('a', 1000, done('{}'), 1000)
-    const [row] = await rows(
-      tx,
-      "select pg_stat_get_xact_tuples_hot_updated('gw_idempotency'::regclass)::int as hot",
-    )
-    t.same(row, { hot: 1 })
+// Citus keeps these counts on the machine that has the row.
+if (!ON_CITUS)
+  t.test('a run that ends changes no index', async t => {
+    const { db } = await setUp(t)
+    await db.transaction(async tx => {
+      const storage = postgresTransactionalIdempotency(tx)
+      await storage.begin('a', 'f', 9000, 1000)
+      await storage.end('a', 1000, done('{}'), 1000)
+      const [row] = await rows(
+        tx,
+        "select pg_stat_get_xact_tuples_hot_updated('gw_idempotency'::regclass)::int as hot",
+      )
+      t.same(row, { hot: 1 })
+    })
   })
-})
 
 t.test('denies unknown options', async t => {
   const tx = { dialect: 'postgres' as const, query: async () => ({ rows: [] }) }

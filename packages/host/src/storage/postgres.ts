@@ -30,10 +30,10 @@ const LIMITS_MS = {
 }
 /**
  * By default Citus opens a connection for each shard that a statement reads and keeps one of them, so each poll of a table costs 32 new
- * connections. Has no effect on Postgres.
+ * connections. And by default it keeps the limits that a transaction sets to the coordinator. Has no effect on Postgres.
  */
-const ONE_CONNECTION_A_MACHINE =
-  "select set_config('citus.max_adaptive_executor_pool_size', '1', false) from pg_extension where extname = 'citus'"
+const CITUS_SETTINGS = `select set_config('citus.max_adaptive_executor_pool_size', '1', false),
+  set_config('citus.propagate_set_commands', 'local', false) from pg_extension where extname = 'citus'`
 /** Says in `pg_stat_activity` whose connection it is. `application_name` of the URL replaces it; Postgres keeps 63 bytes. */
 const APPLICATION_NAME = `gatewright ${hostname()} ${process.pid}`
 /** How often a transaction runs again that Postgres has rolled back because of simultaneous ones. */
@@ -59,10 +59,7 @@ export function postgresBackend(
     application_name: APPLICATION_NAME,
     ...(prepare ? LIMITS_MS : {}),
   }
-  const pool = openPool(
-    { ...options, query_timeout: queryMs },
-    prepare ? ONE_CONNECTION_A_MACHINE : undefined,
-  )
+  const pool = openPool({ ...options, query_timeout: queryMs }, prepare ? CITUS_SETTINGS : undefined)
   const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
   const onRetry = (reason: RetryReason): void => {
     retries[reason] += 1

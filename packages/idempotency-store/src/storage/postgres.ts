@@ -6,7 +6,7 @@ import {
   type SqlTransaction,
   type SqlValue,
 } from '@gatewright/kernel/sql'
-import { defer } from '@gatewright/kernel/internal/sql'
+import { defer, rowsAhead, toText } from '@gatewright/kernel/internal/sql'
 import type { Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
 import {
@@ -80,10 +80,8 @@ function singleStatements(db: SqlQueries, table: string, inserted: 'running' | '
 
 /** How long a begin waits for another transaction that runs the same key. Long enough for most to end. */
 const WAIT = '100ms'
-/** Keeps what `lock_timeout` was in a setting of the transaction. */
-const KEPT = 'gatewright.lock_timeout'
-const SHORTEN_WAIT = `select set_config('${KEPT}', current_setting('lock_timeout'), true), set_config('lock_timeout', $1, true)`
-const RESTORE_WAIT = "select set_config('lock_timeout', current_setting($1), true)"
+/** `set local`, and not `set_config`, because Citus passes only that on to the machine that has the record. */
+const limitWait = (limit: string): string => `set local lock_timeout = '${limit}'`
 
 /**
  * Stores the records in an open Postgres transaction, for `createTransactionalIdempotency`. A begin inserts the record. If another transaction
@@ -112,10 +110,11 @@ export function postgresTransactionalIdempotency(
   return {
     ...storage,
     async begin(...given) {
-      await defer(tx, SHORTEN_WAIT, [WAIT])
+      const before = await rowsAhead(tx, 'show lock_timeout')
+      await defer(tx, limitWait(WAIT))
       try {
         const result = await storage.begin(...given)
-        await defer(tx, RESTORE_WAIT, [KEPT])
+        await defer(tx, limitWait(toText(before()[0]?.['lock_timeout'])))
         if (result.state === 'started') begun.set(given[0], result.fence)
         return result
       } catch (error) {
