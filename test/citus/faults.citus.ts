@@ -105,18 +105,29 @@ t.test(
   'a killed worker: payments of the others go on, and no balance is wrong afterwards',
   { skip: WORKER === undefined && 'CITUS_WORKER is not set' },
   async t => {
-    let readyMeanwhile: number[] = []
+    let readyMeanwhile: { readonly dependencies: Record<string, string> }[] = []
     const counts = await underPayments(async () => {
       await delay(3000)
       control('stop', '-m', 'immediate')
       await delay(6000)
-      readyMeanwhile = await Promise.all(hosts.map(async ({ url }) => (await fetch(`${url}/readyz`)).status))
+      clock.advance(1000)
+      readyMeanwhile = await Promise.all(
+        hosts.map(
+          async ({ url }) => (await (await fetch(`${url}/readyz`)).json()) as (typeof readyMeanwhile)[number],
+        ),
+      )
       control('start', '-l', '/dev/null')
       await delay(6000)
     })
     t.comment(
-      `measured: responses ${JSON.stringify(counts)}; /readyz while it was down: ${readyMeanwhile.join(', ')}`,
+      `measured: responses ${JSON.stringify(counts)}; /readyz while it was down: ${JSON.stringify(readyMeanwhile)}`,
     )
+    for (const readiness of readyMeanwhile) {
+      t.match(readiness, { status: 'ready', dependencies: { database: 'ok' } })
+      const workers = Object.entries(readiness.dependencies).filter(([name]) => name.startsWith('worker '))
+      t.equal(workers.filter(([, state]) => state === 'down').length, 1, 'it names the lost part')
+      t.ok(workers.length > 1)
+    }
     t.ok((counts['503'] ?? 0) > 0, 'it was down')
     t.ok((counts['200'] ?? 0) > 0)
   },
@@ -159,6 +170,7 @@ t.test('the second phase of commits does not reach a worker: money is right afte
   const lead = async (host: string, port: number): Promise<void> => {
     await pool.query('select citus_update_node($1::integer, $2, $3::integer)', [worker.id, host, port])
   }
+  await pool.query('select start_metadata_sync_to_all_nodes()')
   // The proxy reads what the machines send each other.
   await pool.query("alter system set citus.node_conninfo = 'sslmode=disable'")
   await pool.query('select pg_reload_conf()')

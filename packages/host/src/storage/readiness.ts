@@ -8,6 +8,7 @@ import { OperatorWarning } from '../observability/warning.ts'
 import type { Backend, DependencyCheck } from './backend.ts'
 import { causeText, hasCode } from '../records/cause.ts'
 import { checkInTime, type CheckResult } from './check-in-time.ts'
+import { askWorkers } from './citus-workers.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { countOpenLosses, type LostHistory } from './lost-history.ts'
 
@@ -21,7 +22,8 @@ export interface ReadinessState {
    * - `tables`: this software knows enough of their versions to work with them;
    * - `disk`: there is room for data;
    * - `files`: this process may open another file or connection;
-   * - `redis`: each master takes writes and keeps them. The host goes on and is ready without, and counts rate limits itself.
+   * - `redis`: each master takes writes and keeps them. The host goes on and is ready without, and counts rate limits itself;
+   * - `worker` and a number: this machine of a Citus answers. While another one does, the host is ready, and serves the accounts of that one.
    *
    * What only a reply of the database shows is left out while it does not reply.
    */
@@ -78,7 +80,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
   const downSince = new Map<string, number>()
   let fullAt = -Infinity
 
-  const isNeeded = (name: string): boolean => !Object.hasOwn(checks, name)
+  const isNeeded = (name: string): boolean => !Object.hasOwn(checks, name) && !name.startsWith('worker')
   const writeHeartbeat = async (): Promise<void> => {
     try {
       const loss = await beat()
@@ -89,9 +91,20 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
   }
   const checkDatabase = async (): Promise<Causes> => {
     const ofClock = await clockCauses(db)
+    const { working, lost } = await askWorkers(db)
     // Other hosts would delete the row of a host whose clock is weeks behind, and all would take that for lost history.
-    if (ofClock.clock === undefined) await writeHeartbeat()
-    return { ...ofClock, ...(await historyCauses(db)), ...(await tableCauses(db)) }
+    if (ofClock.clock === undefined)
+      await writeHeartbeat().catch((error: unknown) => {
+        // Its row is on one machine of a Citus, perhaps on a lost one. The host serves the accounts of the others.
+        if (lost.length === 0 || working.length === 0) throw error
+      })
+    return {
+      ...ofClock,
+      ...(await historyCauses(db)),
+      ...(await tableCauses(db)),
+      ...Object.fromEntries(working.map(name => [name, undefined])),
+      ...Object.fromEntries(lost.map(({ name, cause }) => [name, cause])),
+    }
   }
   const checkDisk = async (): Promise<void> => {
     const age = clock.now() - fullAt
