@@ -130,3 +130,44 @@ t.test(
     t.match(decisions, [{ operation: 'things.create', status: 200 }])
   },
 )
+
+t.test(
+  'every response is the same with middleware of a team that changes nothing as without any',
+  async t => {
+    const table = [
+      ...TABLE,
+      sample({ id: 'things.create', method: 'POST', credential: 'none', limit: 'none', body: EMPTY }),
+      sample({ id: 'cards.get', paths: ['/user/v1/cards'] }),
+    ]
+    const plain = await serveOperations(t, table)
+    const behind = await serveOperations(t, table, { middleware: [(_ctx, next) => next()] })
+    const requests: [string, { method?: string; headers?: Record<string, string>; body?: string }][] = [
+      ['/page', {}],
+      ['/user/v1/things', {}],
+      ['/user/v1/things', { method: 'HEAD' }],
+      ['/user/v1/things', { headers: { origin: 'https://a.example', 'x-open-responses': '1' } }],
+      ['/user/v1/things', { method: 'OPTIONS' }],
+      ['/user/v1/things', { method: 'DELETE' }],
+      ['/user/v1/things', { method: 'POST', body: '{}' }],
+      ['/user/v1/things', { method: 'POST', body: '[' }],
+      ['/user/v1/cards', {}],
+      ['/user/v1/nothing', {}],
+      ['/user/v1/things?a=1', {}],
+    ]
+    for (const draining of [false, true]) {
+      if (draining) for (const each of [plain, behind]) each.drain()
+      for (const [path, request] of requests) {
+        const [one, other] = [await plain.send(path, request), await behind.send(path, request)]
+        t.same(shown(one), shown(other), `${request.method ?? 'GET'} ${path}`)
+      }
+    }
+  },
+)
+
+/** A response without what differs between any two. */
+function shown({ status, headers, text }: { status: number; headers: Headers; text: string }) {
+  const id = headers.get('x-request-id') ?? 'none'
+  const random = /(resp|call|msg|fco)_[0-9a-f]{32}/g
+  const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
+  return { status, fields, text: text.replaceAll(id, 'ID').replaceAll(random, '$1') }
+}

@@ -8,14 +8,19 @@ import t from 'tap'
 
 let output: HttpResponse
 const app = new Koa()
-app.use(async ctx => send(ctx, output))
+app.use(async ctx => {
+  if (ctx.path === '/itself') ctx.respond = false
+  send(ctx, output)
+})
 const server = createServer(app.callback()).listen(0, '127.0.0.1')
 await once(server, 'listening')
 t.teardown(() => server.close())
 
-async function sent(given: HttpResponse) {
+async function sent(given: HttpResponse, path = '/', method = 'GET') {
   output = given
-  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
+    method,
+  })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
@@ -37,4 +42,26 @@ t.test('sends a text as it is, and keeps the status of a response without a body
   t.same([html.status, html.text, html.headers.get('content-type')], [404, '<p>', 'text/html'])
   const none = await sent({ status: 200, headers: [], body: undefined })
   t.same([none.status, none.text], [200, ''])
+})
+
+t.test('writes the same response itself where Koa must not respond', async t => {
+  const link = ['Link', '<a>; rel="a"'] as const
+  const outputs: HttpResponse[] = [
+    { status: 201, headers: [['X-One', '1'], link, link], body: { a: 'ü' } },
+    { status: 404, headers: [['Content-Type', 'text/html']], body: '<p>' },
+    { status: 200, headers: [], body: undefined },
+    { status: 204, headers: [['X-One', '1']], body: undefined },
+  ]
+  for (const method of ['GET', 'HEAD'])
+    for (const given of outputs) {
+      // Koa gives an empty response to HEAD no length.
+      if (method === 'HEAD' && given.body === undefined) continue
+      const [byKoa, itself] = [await sent(given, '/', method), await sent(given, '/itself', method)]
+      t.same(shown(itself), shown(byKoa), `${method} ${given.status}`)
+    }
+})
+
+const shown = ({ headers, ...response }: Awaited<ReturnType<typeof sent>>) => ({
+  ...response,
+  headers: [...headers].filter(([name]) => name !== 'date'),
 })

@@ -69,26 +69,22 @@ export function createApp(
   let draining = false
   const enter = (ctx: Context): ReturnType<typeof gate.enter> =>
     gate.enter(ctx.req, () => requestFacts(ctx, gate.settings.trusted))
-  app.use(async (ctx, next) => {
-    try {
-      await next()
-    } catch (error) {
-      const entered = enter(ctx)
-      if (!entered.ok || entered.value.decision.emitted) report(error)
-      await koa.otherwise(ctx, () => ({ kind: 'failure', error }))
+  const withErrors =
+    (run: Middleware): Middleware =>
+    async (ctx, next) => {
+      try {
+        await run(ctx, next)
+      } catch (error) {
+        const entered = enter(ctx)
+        if (!entered.ok || entered.value.decision.emitted) report(error)
+        await koa.otherwise(ctx, () => ({ kind: 'failure', error }))
+      }
     }
-  })
-  for (const each of middleware) app.use(each)
-  app.use(async (ctx, next) => {
+  const serve: Middleware = (ctx, next) => {
     const page = pages.respond(ctx.method, ctx.path, ctx.headers)
-    if (!page) return next()
-    for (const [name, value] of page.headers) ctx.set(name, value)
-    if (draining) ctx.set('Connection', 'close')
-    // Setting an absent body changes the status to 204, so the status is set last.
-    ctx.body = page.body
-    ctx.status = page.status
-  })
-  app.use(async (ctx, next) => {
+    if (page) return sendPage(ctx, page, draining)
+    // Without middleware of a team nothing reads the response of Koa, and the gate writes its own in one call.
+    if (middleware.length === 0) ctx.respond = false
     const entered = enter(ctx)
     if (!entered.ok) return send(ctx, entered.response)
     const { path, method } = entered.value.facts
@@ -96,7 +92,10 @@ export function createApp(
     if (!found) return koa.otherwise(ctx, () => noSuchRoute(routes, nearestPath, path, method))
     Object.assign(ctx, { params: found.params, _matchedRoute: found.pattern })
     return found.value(ctx, next)
-  })
+  }
+  if (middleware.length > 0) app.use(withErrors((_ctx, next) => next()))
+  for (const each of middleware) app.use(each)
+  app.use(withErrors(serve))
   const respond = app.callback()
   return {
     listener: (req, res) => void respond(req, res),
@@ -105,6 +104,14 @@ export function createApp(
       gate.drain()
     },
   }
+}
+
+function sendPage(ctx: Context, { headers, body, status }: PageResponse, draining: boolean): void {
+  for (const [name, value] of headers) ctx.set(name, value)
+  if (draining) ctx.set('Connection', 'close')
+  // Setting an absent body changes the status to 204, so the status is set last.
+  ctx.body = body
+  ctx.status = status
 }
 
 /** Returns the response for a path or method without an operation: 404, or 405 with `Allow`. */

@@ -7,10 +7,13 @@ import { follow, partOf, stopFollowing } from './handler-scope.ts'
 import type { KoaContext, KoaResponder } from './koa-types.ts'
 import { fieldsByName, writeWire } from './node-response.ts'
 
-/** Sends a response through Koa. A body that is made piece by piece is written at once, so that middleware cannot read it. */
+/**
+ * Sends a response through Koa. Where `ctx.respond` is false, Koa sends nothing, so the response is written at once. So is a body that
+ * is made piece by piece: middleware cannot read it.
+ */
 export function sendText(ctx: KoaResponder, response: WireResponse): void {
   const { status, headers, body, chunks } = response
-  if (chunks) {
+  if (chunks || ctx.respond === false) {
     ctx.respond = false
     return writeWire(ctx.req, ctx.res, response)
   }
@@ -74,8 +77,11 @@ export async function captureKoa(capture: Capture): Promise<void> {
   try {
     body = bodyOf(operation, ctx)
   } catch (error) {
+    const output = await ending.fail(error)
+    // A handler that has set it to false writes the response itself.
+    if (ctx.respond === false) return
     ctx.body = null
-    return sendText(ctx, await ending.fail(error))
+    return sendText(ctx, output)
   }
   const { status } = ctx
   if (status >= 400 && !isBeforeHandler(capture)) {

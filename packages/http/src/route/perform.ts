@@ -73,8 +73,7 @@ export async function startCall<C extends OpenCall>(
   const readBody = readsBody(route, context, captured)
     ? async () => codingDenial(context.facts) ?? incoming.readBody()
     : noBody
-  const source = { params, readBody, connection, captured }
-  return route.startCall(authorized.value, replaceBody ? { ...source, replaceBody } : source)
+  return route.startCall(authorized.value, { params, readBody, connection, captured, replaceBody })
 }
 
 /** Whether the gate reads the body of a request. An existing handler may read the body of a GET, if a parser runs for every method. */

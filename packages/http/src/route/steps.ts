@@ -45,7 +45,7 @@ export interface RequestSource extends InputSource {
   /** Whether the handler responds through its framework, so that a replay is sent as it was captured. */
   readonly captured: boolean
   /** Gives an existing handler its JSON body under current field names. Called only if `captured`, for a body with old ones. */
-  replaceBody?(fields: Record<string, unknown>): void
+  readonly replaceBody: ((fields: Record<string, unknown>) => void) | undefined
 }
 
 /**

@@ -46,7 +46,7 @@ export function renderer(table: readonly Operation[], services: RenderServices):
       operation && isSuccess(operation, outcome)
         ? withEnvelope(operation, outcome, aliases)
         : withoutEnvelope(outcome, shape, {
-            ...(isStoredDenial(operation, outcome) ? {} : { requestId }),
+            requestId: isStoredDenial(operation, outcome) ? undefined : requestId,
             errorsPage,
           })
     const isDocument = operation?.document === true && outcome.kind === 'response'
@@ -124,7 +124,7 @@ function isStoredDenial(operation: Operation | undefined, outcome: Outcome): boo
 function withoutEnvelope(
   outcome: Outcome,
   shape: ErrorShape,
-  { requestId, errorsPage }: { readonly requestId?: string; readonly errorsPage: string },
+  { requestId, errorsPage }: { readonly requestId: string | undefined; readonly errorsPage: string },
 ): HttpResponse {
   if (outcome.kind === 'response') return outcome.response
   const response =
