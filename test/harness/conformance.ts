@@ -74,6 +74,7 @@ class Compiled {
 
 /** By the text of the description: most hosts of a process publish the same. */
 const compiled = new Map<string, Compiled>()
+const byConfiguration = new Map<string, Promise<Compiled>>()
 async function compiledOf(url: string): Promise<Compiled> {
   const text = await (await fetch(`${url}/openapi.json`)).text()
   const found = compiled.get(text) ?? new Compiled(text)
@@ -85,8 +86,10 @@ async function compiledOf(url: string): Promise<Compiled> {
 export class Conformance {
   readonly #compiled: Promise<Compiled>
 
-  constructor(url: string) {
-    this.#compiled = compiledOf(url)
+  /** `configured`: what the host was configured by, if hosts with equal texts publish one description. Making it takes longer than a start. */
+  constructor(url: string, configured?: string) {
+    this.#compiled = (configured && byConfiguration.get(configured)) || compiledOf(url)
+    if (configured) byConfiguration.set(configured, this.#compiled)
   }
 
   /** Throws when the operation does not document the status or the media type, or the body is not of the documented shape. */

@@ -7,7 +7,7 @@ import { readConfig, startHost, type Providers } from '@gatewright/reference-hos
 import type { Decision } from '@gatewright/http'
 import { Conformance } from './conformance.ts'
 import { reportHostStarts } from './host-starts.ts'
-import { hostStoresEnv } from './host-stores.ts'
+import { hostStores, hostStoresEnv } from './host-stores.ts'
 import { Leaks, reportResponse, watchForLeaks } from './leaks.ts'
 import { plainNode } from './node.ts'
 import { PROGRAMS } from './programs.ts'
@@ -128,7 +128,12 @@ export async function startTestHost(
     throw error
   })
   reportHostStarts()
-  const conformance = new Conformance(host.url)
+  const { DATA_DIR: _, ...shaping } = env
+  // Providers decide which operations there are.
+  const conformance = new Conformance(
+    host.url,
+    providers ? undefined : JSON.stringify([hostStores(), shaping]),
+  )
   const leaks = new Leaks()
   leaks.exchanged(host.partnerKey ?? '')
   const clientAddress = `198.51.${randomInt(256)}.${randomInt(256)}`

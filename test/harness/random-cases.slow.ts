@@ -1,4 +1,4 @@
-// The tests of random cases, with four times as many as in the short suites, and tests of races with twelve times as many.
+// The tests of random cases and of samples of tables, with four times as many as in the short suites, and tests of races with twelve times as many.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { filesBelow } from './files.ts'
@@ -11,7 +11,7 @@ const RACES = [
   'test/signature-verifier/one-statement.test.ts',
 ]
 const OTHERS = filesBelow('test', '.test.ts').filter(
-  file => !RACES.includes(file) && readFileSync(file, 'utf8').includes('randomCases('),
+  file => !RACES.includes(file) && /\b(?:randomCases|sampleOf)\(/.test(readFileSync(file, 'utf8')),
 )
 /** Files that a process runs, so that its memory does not grow without end. */
 const FILES_A_PROCESS = 20

@@ -16,6 +16,19 @@ const timeout = Number(process.env['TAP_TIMEOUT'] ?? SECONDS) * 1000
 /** Of all files together. The parent has a limit of its own. */
 const DAY_MS = 86_400_000
 
+/** Writes what tap prints in one turn of the event loop at once: a write for each line takes a tenth of a process's CPU time. */
+function writeByTurns({ stdout }: NodeJS.Process): void {
+  const write = stdout.write.bind(stdout)
+  stdout.write = ((...args: Parameters<typeof write>) => {
+    if (stdout.writableCorked === 0) {
+      stdout.cork()
+      setImmediate(() => stdout.uncork())
+    }
+    return write(...args)
+  }) as typeof stdout.write
+  process.once('exit', () => stdout.uncork())
+}
+
 /**
  * Asks the parent for the next test file. Resolves to an empty text if no file is left. tap releases the channel to the parent, so that it
  * does not keep the process alive. It is held here while the reply is awaited.
@@ -29,6 +42,7 @@ async function nextFile(): Promise<string> {
   return file
 }
 
+writeByTurns(process)
 t.setTimeout(DAY_MS)
 for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
   const before = usedCpuMs()

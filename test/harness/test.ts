@@ -108,8 +108,8 @@ async function worker(): Promise<void> {
   }
   await Promise.all([postgres.stop(), redis.stop()])
 }
-// Suites wait for stores, leases and browsers, so more processes than there are cores.
-const lanes = Math.min(availableParallelism() + (slow ? 1 : 2), count)
+// Suites wait for stores, leases and browsers, so one more than there are cores. Each further one loads and warms up everything again.
+const lanes = Math.min(availableParallelism() + 1, count)
 await Promise.all(Array.from({ length: lanes }, worker))
 const hostStarts = runs.reduce((total, { hostStarts }) => total + hostStarts, 0)
 process.exitCode = report.close(hostStarts) > 0 ? 1 : 0

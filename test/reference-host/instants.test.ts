@@ -2,6 +2,7 @@
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
 import { partnerUser } from '../harness/partner.ts'
+import { sampleOf } from '../harness/random-cases.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
@@ -52,14 +53,19 @@ const LISTS: Readonly<Record<string, (query: string) => ReturnType<typeof host.s
   '/partner/v1/transactions': query => partner(`/partner/v1/transactions?${query}`),
 }
 
+/** Each list with each of the texts as each of its two ends. */
+const queriesOf = (texts: readonly string[]) =>
+  Object.keys(LISTS).flatMap(path =>
+    ['from', 'to'].flatMap(name => texts.map(text => ({ path, name, query: `${name}=${text}` }))),
+  )
+
 t.test('lists read every spelling of an instant, also as a form sends its sign', async t => {
-  for (const [path, read] of Object.entries(LISTS))
-    for (const name of ['from', 'to'])
-      for (const text of SPELLINGS) {
-        t.equal((await read(`${name}=${encodeURIComponent(text)}`)).status, 200, `${path} ${name} ${text}`)
-        // Unencoded, a plus becomes a space.
-        t.equal((await read(`${name}=${text}`)).status, 200, `${path} ${name} ${text}, not encoded`)
-      }
+  const denied: string[] = []
+  // Unencoded, a plus becomes a space.
+  const texts = SPELLINGS.flatMap(text => [encodeURIComponent(text), text])
+  for (const { path, query } of sampleOf(queriesOf(texts)))
+    if ((await LISTS[path]?.(query))?.status !== 200) denied.push(`${path}?${query}`)
+  t.same(denied, [])
 })
 
 t.test('lists read one instant from all of its spellings', async t => {
@@ -143,14 +149,13 @@ t.test('kept requests and subscriptions are chosen by their time', async t => {
 })
 
 t.test('lists deny what is no instant and no date', async t => {
-  for (const [path, read] of Object.entries(LISTS))
-    for (const name of ['from', 'to'])
-      for (const text of [...WRONG, '2099-06-30T12:00:00 0200', '2099-06-30 12:00:00Z'])
-        t.match(
-          await read(`${name}=${encodeURIComponent(text)}`),
-          { status: 400, body: { field: name } },
-          `${path} ${name} ${text}`,
-        )
+  const allowed: string[] = []
+  const texts = [...WRONG, '2099-06-30T12:00:00 0200', '2099-06-30 12:00:00Z'].map(encodeURIComponent)
+  for (const { path, name, query } of sampleOf(queriesOf(texts))) {
+    const response = await LISTS[path]?.(query)
+    if (response?.status !== 400 || response.body['field'] !== name) allowed.push(`${path}?${query}`)
+  }
+  t.same(allowed, [])
 })
 
 /** Writes with an instant in the body: the instant that they answer with. */

@@ -16,6 +16,7 @@ import {
 } from '../../harness/host.ts'
 import { cuttingProxy } from '../../harness/cutting-proxy.ts'
 import { signedLogin } from '../../harness/web-sign-in.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-account-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -258,7 +259,7 @@ t.test('prints the requests of the account, with why one was refused', async t =
 })
 
 t.test('prints every request once, however many come between two polls', async t => {
-  const args = ['packages/reference-host/dist/cli/main.js', 'requests', 'tail', '--json']
+  const args = [PROGRAMS.command, 'requests', 'tail', '--json']
   const tail = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -296,7 +297,7 @@ t.test('goes on printing requests after a host was away, until its key is revoke
   mkdirSync(join(home, 'gatewright'))
   writeFileSync(join(home, 'gatewright', 'login.json'), JSON.stringify({ host: proxy.url, keyId, key }))
   proxy.isDown = true
-  const args = ['packages/reference-host/dist/cli/main.js', 'requests', 'tail']
+  const args = [PROGRAMS.command, 'requests', 'tail']
   const tail = spawn(process.execPath, args, {
     env: { ...process.env, XDG_CONFIG_HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],

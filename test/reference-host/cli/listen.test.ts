@@ -12,6 +12,7 @@ import { gatewright } from '../../harness/gatewright.ts'
 import { startOpenHost } from '../../harness/open-host.ts'
 import { partnerUser } from '../../harness/partner.ts'
 import { startReceiver } from '../../harness/webhooks.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const clock = { now: () => Date.now() }
 const { host, db, close } = await startOpenHost(clock)
@@ -40,7 +41,7 @@ async function publish(id: string): Promise<void> {
 }
 
 function listen(...more: string[]) {
-  const args = ['packages/reference-host/dist/cli/main.js', 'listen', proxy.url, ...more]
+  const args = [PROGRAMS.command, 'listen', proxy.url, ...more]
   const child = spawn(process.execPath, args, {
     env: { ...process.env, PARTNER_KEY: host.partnerKey },
     stdio: ['ignore', 'pipe', 'pipe'],

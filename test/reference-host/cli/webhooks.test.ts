@@ -11,6 +11,7 @@ import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { internals } from '../../harness/internals.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -125,7 +126,7 @@ await t.test('goes on to print events beside hosts', async t => {
   await internals.migrateHost(db)
   await publish(db, 'ptn_other', 2, 'evt_other')
 
-  const args = ['packages/reference-host/dist/cli/main.js', 'events', 'tail', '--follow', '--limit', '1']
+  const args = [PROGRAMS.command, 'events', 'tail', '--follow', '--limit', '1']
   const tail = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,6 +2,7 @@ import type { Operation } from '@gatewright/host'
 import { openApiDocument } from '@gatewright/host/internal'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { inlined, resolved } from '../../harness/openapi.ts'
@@ -78,11 +79,13 @@ t.test('names every operation once, and keeps the legacy names of schemes and pa
   t.equal(new Set(ids).size, ids.length)
   const schemes = (body['components'] as { securitySchemes: object }).securitySchemes
   t.match(schemes, { UserSessionBearer: { scheme: 'bearer' }, ConsumerSessionBearer: { scheme: 'bearer' } })
-  for (const { path, deprecated } of all) {
-    t.equal(deprecated ?? false, /consumer/.test(path), path)
-  }
-  for (const path of ['/consumer/v1/bootstrap', '/identity/consumer-api-keys', '/users/resolve'])
-    t.ok(paths[path], path)
+  const deprecated = new Set(all.filter(operation => operation.deprecated).map(({ path }) => path))
+  t.same([...deprecated], [...new Set(all.map(({ path }) => path).filter(path => path.includes('consumer')))])
+  const legacy = ['/consumer/v1/bootstrap', '/identity/consumer-api-keys', '/users/resolve']
+  t.same(
+    legacy.filter(path => !paths[path]),
+    [],
+  )
 })
 
 t.test('takes the legacy names of schemes and body members from the alias table', async t => {
@@ -102,13 +105,11 @@ t.test('takes the legacy names of schemes and body members from the alias table'
 
 t.test('lets user operations return only the statuses that their surface documents', async t => {
   const allowed = new Set(['200', '400', '401', '403', '404', '413', '415', '429', '500', '503'])
-  for (const { path, responses } of all.filter(({ path }) => /^\/(user|identity(?!\/kyc))\//.test(path))) {
-    t.same(
-      Object.keys(responses).filter(status => !allowed.has(status)),
-      [],
-      path,
-    )
-  }
+  const others = all
+    .filter(({ path }) => /^\/(user|identity(?!\/kyc))\//.test(path))
+    .flatMap(({ path, responses }) => Object.keys(responses).map(status => ({ path, status })))
+    .filter(({ status }) => !allowed.has(status))
+  t.same(others, [])
 })
 
 t.test('has examples for every operation that hold against its own schemas', async t => {
@@ -118,60 +119,70 @@ t.test('has examples for every operation that hold against its own schemas', asy
     validateSchema: false,
     formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, name: text => isName(text) },
   })
-  for (const { path, method, responses, requestBody } of all) {
+  const wrong = all.flatMap(({ path, method, responses, requestBody }) => {
     const contents = [responses['200']?.content, requestBody?.content]
       .flatMap(each => Object.entries(each ?? {}))
       .flatMap(([mediaType, content]) => (mediaType.startsWith('text/') ? [] : [content]))
-    for (const content of contents) {
-      t.ok(content.example, `${method} ${path} has an example`)
-      const validate = ajv.compile(content.schema)
-      t.ok(validate(content.example), `${method} ${path}: ${ajv.errorsText(validate.errors)}`)
-    }
-  }
+    return contents.flatMap(({ example, schema }) => {
+      if (!example) return [`${method} ${path} has no example`]
+      const validate = ajv.compile(schema)
+      return validate(example) ? [] : [`${method} ${path}: ${ajv.errorsText(validate.errors)}`]
+    })
+  })
+  t.same(wrong, [])
 })
 
 t.test('names and describes every schema that it uses, and uses every schema that it names', async t => {
   const references = new Set(
     [...JSON.stringify(body).matchAll(/"\$ref":"([^"]+)"/g)].map(found => found[1] as string),
   )
-  for (const reference of references) t.ok(resolved(body, reference), reference)
-  for (const [section, members] of Object.entries(components)) {
-    if (section === 'securitySchemes') continue
-    for (const name of Object.keys(members)) t.ok(references.has(`#/components/${section}/${name}`), name)
-  }
-  for (const [name, { description }] of Object.entries(components['schemas'] ?? {})) t.ok(description, name)
-  for (const name of [
-    'Error',
-    'PartnerError',
-    'Success',
-    'User',
-    'ApiKey',
-    'Session',
-    'Card',
-    'Plan',
-    'Payin',
-  ])
-    t.ok(components['schemas']?.[name], name)
-  for (const { path, parameters } of all)
-    for (const { name, description } of parameters) t.ok(description, `${path} ${name}`)
+  t.same(
+    [...references].filter(reference => !resolved(body, reference)),
+    [],
+    'named',
+  )
+  const named = Object.entries(components)
+    .filter(([section]) => section !== 'securitySchemes')
+    .flatMap(([section, members]) => Object.keys(members).map(name => `#/components/${section}/${name}`))
+  t.same(
+    named.filter(name => !references.has(name)),
+    [],
+    'used',
+  )
+  const schemas = Object.entries(components['schemas'] ?? {})
+  t.same(
+    schemas.filter(([, { description }]) => !description),
+    [],
+    'described',
+  )
+  const expected = ['Error', 'PartnerError', 'Success', 'User', 'ApiKey', 'Session', 'Card', 'Plan', 'Payin']
+  t.same(
+    expected.filter(name => !components['schemas']?.[name]),
+    [],
+  )
+  const parameters = all.flatMap(({ path, parameters }) => parameters.map(each => ({ path, ...each })))
+  t.same(
+    parameters.filter(({ description }) => !description),
+    [],
+    'parameters are described',
+  )
 })
 
 t.test('offers each response of an operation as an Open Responses object too, but no document', async t => {
-  for (const { path, responses, parameters } of all) {
+  const wrong = all.flatMap(({ path, responses, parameters }) => {
     const offered = parameters.some(({ name }) => name === 'X-Open-Responses')
-    t.equal(offered, /^\/(user|partner|consumer|access|identity(?!\/kyc)|users)\//.test(path), path)
-    for (const [status, { content = {} }] of Object.entries(responses)) {
-      for (const [type, { schema }] of Object.entries(content)) {
+    const wanted = /^\/(user|partner|consumer|access|identity(?!\/kyc)|users)\//.test(path)
+    const places = Object.entries(responses).flatMap(([status, { content = {} }]) =>
+      Object.entries(content).flatMap(([type, { schema }]) => {
         const isDocument = path.startsWith('/access/') && status === '200'
         const found = schema.oneOf?.map(each => 'object' in (each.properties ?? {}))
-        t.same(
-          found,
-          offered && type === 'application/json' && !isDocument ? [false, true] : undefined,
-          `${path} ${status}`,
-        )
-      }
-    }
-  }
+        const expected = offered && type === 'application/json' && !isDocument ? [false, true] : undefined
+        return isDeepStrictEqual(found, expected) ? [] : [`${path} ${status}`]
+      }),
+    )
+    return offered === wanted ? places : [path, ...places]
+  })
+  t.same(wrong, [])
 })
 
 t.test('serves the key set under its own media type, as described', async t => {
@@ -186,8 +197,13 @@ t.test('documents the denial of a body wherever one is read, also where it is no
   const headers = { ...bearer(token), 'content-type': 'text/plain' }
   const response = await host.send('/user/v1/sessions/current', { method: 'DELETE', body: 'text', headers })
   t.equal(response.status, 415)
-  for (const { path, method, responses } of all)
-    for (const status of ['413', '415']) t.equal(status in responses, method !== 'get', `${method} ${path}`)
+  const wrong = all.filter(({ method, responses }) =>
+    ['413', '415'].some(status => status in responses !== (method !== 'get')),
+  )
+  t.same(
+    wrong.map(({ path, method }) => `${method} ${path}`),
+    [],
+  )
 })
 
 t.test('offers a user key besides a session only where the host accepts it', async t => {

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { cardUser, keyBelow } from '../../../harness/card-payments.ts'
 import { revealed, sessionOwner, userOwner, type CardOwner } from '../../../harness/cards.ts'
 import { startTestHost } from '../../../harness/host.ts'
+import { sampleOf } from '../../../harness/random-cases.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
@@ -112,7 +113,7 @@ async function gains(t: Test, caller: CardOwner, owner: User, fromOthers: boolea
   }
 }
 
-for (const policy of BINDING) {
+for (const policy of sampleOf(BINDING)) {
   void t.test(`every member that binds a payment binds like a cap: ${JSON.stringify(policy)}`, async t => {
     const owner = await newUser()
     await gains(t, await agent(owner, policy), owner, false)
@@ -120,7 +121,7 @@ for (const policy of BINDING) {
   })
 }
 
-for (const policy of FREE) {
+for (const policy of sampleOf(FREE)) {
   void t.test(`a member that binds no payment keeps no card away: ${JSON.stringify(policy)}`, async t => {
     const owner = await newUser()
     await gains(t, await agent(owner, policy), owner, true)
