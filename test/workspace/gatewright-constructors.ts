@@ -29,6 +29,7 @@ export const gatewrightConstructors: readonly Constructor[] = [
   ...[onFetch, onHono, onNext].map(call => ({ where: 'gatewright', valid: withFetch, call })),
   { where: 'testGateway', valid: {}, call: (options: never) => testGateway(valid, options) },
   { where: 'openTelemetryObserver', valid: {}, call: openTelemetryObserver },
+  { where: 'memoryStore', valid: {}, call: memoryStore },
   { where: 'redisStore', valid: {}, call: (options: never) => redisStore(redis, options) },
   { where: 'postgresStore', valid: {}, call: (options: never) => postgresStore(pool, options) },
   {

@@ -1,12 +1,13 @@
 import { gate, type Gate, type OpenCall } from '@gatewright/http'
 import type { Route, StandardSchema } from '@gatewright/http/internal'
 import { createIdempotency, createOnce, type Idempotency, type Once } from '@gatewright/idempotency-store'
-import { scopeCatalogue, type Rule } from '@gatewright/kernel'
+import { allow, scopeCatalogue, type Rule, type Verdict } from '@gatewright/kernel'
 import { createGuard, sessionReader, type Access, type Guard, type SpendHold } from '@gatewright/scope-guard'
-import { DEFAULT_LIMITS } from '@gatewright/scope-guard/internal'
+import { DEFAULT_LIMITS, type SessionPolicies } from '@gatewright/scope-guard/internal'
 import { readRequestOf, openRequestOf, writeRequestOf } from './requests.ts'
 import type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
 import {
+  CHANGING_METHODS,
   openOperation,
   readOperation,
   writeOperation,
@@ -16,6 +17,8 @@ import {
 } from './operations.ts'
 import type { GatewrightOptions } from './options.ts'
 import { policySource } from './policies.ts'
+import { comparingFirst, notingRules, spendingChecks } from './spending-checks.ts'
+import { warnOfOtherProcesses } from './stores/other-processes.ts'
 
 /** The parts that a `gatewright` is made of, for what it does not offer itself. */
 export interface Parts {
@@ -40,6 +43,8 @@ export interface Operation<T> {
 
 /** Declares the operations of one server, for the binding of its framework. */
 export interface Declarations {
+  /** Throws a `TypeError` for a read that is mounted for a method which changes something, and does not name it in `methods`. */
+  assertReads(operation: string, method: string): void
   open<B, Q, P>(operation: string, options: OpenOperation<B, Q, P>): Operation<OpenRequest<B, Q, P>>
   read<Q, P>(operation: string, options: ReadOperation<string, Q, P>): Operation<ReadRequest<Q, P>>
   write<B, Q, P>(
@@ -63,30 +68,33 @@ export function compose(
   options: GatewrightOptions,
   { acceptsRepeats = false }: DeclarationOptions = {},
 ): { parts: Parts; declare: Declarations } {
-  const guard = guardOf(options)
   const { store, clock, scopes } = options
+  const checks = spendingChecks(hasPolicies(options), (key, text) => gated.settings.hints.mistake(key, text))
+  const policies = policySource(options)
+  // Next.js loads routes when they are first requested, so what is declared is never known.
+  const compared = policies && !acceptsRepeats ? comparingFirst(policies, options.policy, checks) : policies
+  const guard = guardOf(options, compared)
   const idempotency = createIdempotency({
     ...options.idempotency,
     storage: store.idempotency,
     ...(clock ? { clock } : {}),
   })
-  const parts: Parts = {
-    guard,
+  const gated: Parts['gate'] = gate({
+    ...options.gate,
+    guard: notingRules(guard, checks),
     idempotency,
-    once: createOnce(idempotency),
-    gate: gate({
-      ...options.gate,
-      guard,
-      idempotency,
-      ...(scopes ? { scopes: scopeCatalogue(scopes) } : {}),
-    }),
-  }
-  return { parts, declare: declarations(parts.gate, store.spends !== undefined, acceptsRepeats) }
+    ...(scopes ? { scopes: scopeCatalogue(scopes) } : {}),
+  })
+  const parts: Parts = { guard, idempotency, once: createOnce(idempotency), gate: gated }
+  return { parts, declare: declarations(gated, options, acceptsRepeats) }
 }
 
-function guardOf(options: GatewrightOptions): Guard {
+/** Whether any policy may apply. Those that tokens name are read by the guard. */
+const hasPolicies = ({ policy, policies, guard }: GatewrightOptions): boolean =>
+  policy !== undefined || policies !== undefined || guard?.policies !== undefined
+
+function guardOf(options: GatewrightOptions, sessionPolicies: SessionPolicies | undefined): Guard {
   const { issuer, audience, provider, store, clock, limits = DEFAULT_LIMITS } = options
-  const sessionPolicies = policySource(options)
   return createGuard({
     ...(provider !== undefined ? { readSession: sessionReader({ preset: provider }) } : {}),
     ...options.guard,
@@ -99,12 +107,18 @@ function guardOf(options: GatewrightOptions): Guard {
   })
 }
 
+const ADMITTED = allow([] as const)
+
 /** Accepts every JSON object. A body that is not one is denied before. */
 const ANY_OBJECT: StandardSchema = {
   '~standard': { version: 1, vendor: 'gatewright', validate: value => ({ value }) },
 }
 
-function declarations(gate: Parts['gate'], countsSpends: boolean, acceptsRepeats: boolean): Declarations {
+function declarations(
+  gate: Parts['gate'],
+  { store, issuer, audience }: GatewrightOptions,
+  acceptsRepeats: boolean,
+): Declarations {
   const rules = new Map<string, Rule>()
   /** The equal rule that was declared before, if there is one and repeats are accepted: a gate takes the same object for the same operation. */
   const known = (rule: Rule): Rule => {
@@ -114,18 +128,33 @@ function declarations(gate: Parts['gate'], countsSpends: boolean, acceptsRepeats
     rules.set(text, before)
     return before
   }
+  const reads = new Map<string, readonly string[]>()
+  const assertReads = (operation: string, method: string): void => {
+    if (!reads.get(operation)?.includes(method)) return
+    throw new TypeError(
+      `${operation}: a read is mounted for ${method}, which changes something: no key is compared and nothing is counted. Mount it for GET, declare it with write or protectWrite, or say that it changes nothing: methods: ['${method}']`,
+    )
+  }
   return {
+    assertReads,
     open: (operation, options) => ({
       route: gate.open(operation, openOperation(operation, options)),
       requestOf: openRequestOf as never,
     }),
     read(operation, options) {
-      const { rule, route } = readOperation(operation, options)
-      return { route: gate.guarded(known(rule), route), requestOf: readRequestOf as never }
+      const { rule, route, methods = [] } = readOperation(operation, options)
+      const refused = CHANGING_METHODS.filter(method => !methods.includes(method))
+      reads.set(operation, refused)
+      const admit = async ({ facts: { method } }: Pick<OpenCall, 'facts'>): Promise<Verdict<readonly []>> => {
+        assertReads(operation, method)
+        return ADMITTED
+      }
+      return { route: gate.guarded(known(rule), { ...route, admit }), requestOf: readRequestOf as never }
     },
     write(operation, options, isExisting) {
       const { rule, route, amount } = writeOperation(operation, options as WriteOperation)
-      if (rule.spends && !countsSpends)
+      if (store.onlyProcess) warnOfOtherProcesses({ issuer, audience })
+      if (rule.spends && !store.spends)
         throw new TypeError(
           `${operation}: an operation that spends needs a store with spends, such as memoryStore() or postgresStore(pool)`,
         )

@@ -1,6 +1,6 @@
 import { fastifyGate, type FastifyGate } from '@gatewright/http/fastify'
-import type { FastifyRequest, FastifyRoute } from '@gatewright/http/internal'
-import { compose } from './compose.ts'
+import { operationGuardedBy, type FastifyRequest, type FastifyRoute } from '@gatewright/http/internal'
+import { compose, type Declarations } from './compose.ts'
 import type { Gatewright, Protects } from './gatewright.ts'
 import { middlewareMethods } from './methods.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'
@@ -30,7 +30,8 @@ export function gatewright<const S extends string = string>(
   options: GatewrightOptions<S>,
 ): FastifyGatewright<S> {
   const { parts, declare } = compose(checkedOptions(options, {}))
-  const http = fastifyGate(parts.gate, { body: 'kept' })
+  const binding = fastifyGate(parts.gate, { body: 'kept' })
+  const http = { ...binding, plugin: assertingReads(binding.plugin, declare) }
   const { handle, call, session, hooks: guard } = http
   return {
     ...parts,
@@ -38,4 +39,25 @@ export function gatewright<const S extends string = string>(
     plugin: http.plugin,
     ...middlewareMethods(declare, { handle, call, session, guard }),
   }
+}
+
+/** The members of the options of a route that say what guards it. */
+interface RouteOptions {
+  readonly method: string | readonly string[]
+  readonly onRequest?: object | readonly object[]
+}
+
+/** Returns the plugin, which also throws for a read on a method that changes something, when its route is declared. */
+function assertingReads(plugin: FastifyGate['plugin'], { assertReads }: Declarations): FastifyGate['plugin'] {
+  const asserting: FastifyGate['plugin'] = (app, options, done) => {
+    const hooks = app as unknown as { addHook(name: 'onRoute', hook: (route: RouteOptions) => void): void }
+    hooks.addHook('onRoute', ({ method, onRequest }) => {
+      for (const hook of [onRequest].flat()) {
+        const operation = hook && operationGuardedBy(hook)
+        if (operation !== undefined) for (const each of [method].flat()) assertReads(operation, each)
+      }
+    })
+    plugin(app, options, done)
+  }
+  return Object.assign(asserting, { [Symbol.for('skip-override')]: true })
 }

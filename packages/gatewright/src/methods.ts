@@ -24,6 +24,7 @@ export function mountMethods<Mounted>(declare: Declarations, binding: Binding<Mo
     if (typeof respond !== 'function')
       throw new TypeError(`${route.operation}: the handler must be a function, got ${typeof respond}`)
     assertUnguarded(route.operation, respond)
+    assertOneParameter(route.operation, respond)
     return binding.handle(route, call => respond(requestOf(call)))
   }
   return {
@@ -31,6 +32,14 @@ export function mountMethods<Mounted>(declare: Declarations, binding: Binding<Mo
     read: (operation, options, handler) => mount(declare.read(operation, options), handler),
     write: (operation, options, handler) => mount(declare.write(operation, options, false), handler),
   }
+}
+
+/** Throws a `TypeError` for a handler that expects the arguments of a framework: it would fail when it uses them, perhaps after its effect. */
+function assertOneParameter(operation: string, { length }: (...given: never[]) => unknown): void {
+  if (length <= 1) return
+  throw new TypeError(
+    `${operation}: the handler takes ${length} parameters, as (request, response) of a framework does, and would get one object: write ({ body, session }) => ({ status: 200, body: ... }), or put protectRead or protectWrite in front of the handler that exists`,
+  )
 }
 
 /** Makes the functions of a framework with middlewares. */

@@ -2,6 +2,10 @@ import type { AmountLike, StandardSchema } from '@gatewright/http/internal'
 import type { Rule } from '@gatewright/kernel'
 import { checkOptions, type OptionTable, type Surface } from '@gatewright/kernel/internal'
 
+/** Methods that change something (RFC 9110, section 9.2.1; RFC 5789). */
+export const CHANGING_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+type ChangingMethod = (typeof CHANGING_METHODS)[number]
+
 /** What an operation requires of its caller. Name `scope` or `anyOf`. */
 interface Requirement<S extends string> {
   /** The scope that a caller must have, or a list of scopes of which it must have all. `[]`: any session may call. */
@@ -28,11 +32,16 @@ export interface ReadOperation<S extends string = string, Q = unknown, P = unkno
     Schemas<Q, P> {
   /** Whether the response reveals card secrets, for policies with `allowCardSecrets`. Default false. */
   readonly cardSecrets?: boolean
+  /**
+   * Methods of requests that change nothing although their method says so, such as `['POST']` of a search. Default: none of POST, PUT, PATCH
+   * and DELETE may reach a read.
+   */
+  readonly methods?: readonly ChangingMethod[]
 }
 
 /** Options of a write, which requires a session and an `Idempotency-Key`. */
 export interface WriteOperation<S extends string = string, B = unknown, Q = unknown, P = unknown>
-  extends ReadOperation<S, Q, P> {
+  extends Omit<ReadOperation<S, Q, P>, 'methods'> {
   /** The schema of the JSON body. Idempotency compares the bytes. Default: any JSON object. */
   readonly body?: StandardSchema<B>
   /**
@@ -58,7 +67,7 @@ export interface OpenOperation<B = unknown, Q = unknown, P = unknown> extends Sc
 }
 
 const SCHEMAS: OptionTable<Schemas<unknown, unknown>> = { query: true, params: true }
-const READ: OptionTable<ReadOperation> = {
+const GUARDED: OptionTable<Omit<ReadOperation, 'methods'>> = {
   scope: true,
   anyOf: true,
   surface: true,
@@ -66,8 +75,9 @@ const READ: OptionTable<ReadOperation> = {
   cardSecrets: true,
   ...SCHEMAS,
 }
+const READ: OptionTable<ReadOperation> = { ...GUARDED, methods: true }
 const WRITE: OptionTable<WriteOperation> = {
-  ...READ,
+  ...GUARDED,
   body: true,
   spends: true,
   withdraws: { is: 'function', default: undefined },
@@ -82,12 +92,18 @@ interface Declared {
   readonly route: Pick<WriteOperation, 'query' | 'params' | 'body' | 'noEffectStatuses' | 'compareQuery'>
   /** The amount of a write, if its options name it. */
   readonly amount?: ((body: never) => AmountLike) | undefined
+  /** The methods of a read that change nothing. */
+  readonly methods?: readonly string[]
 }
 
 /** Makes the rule of a read. Throws a `TypeError` for wrong options. */
 export function readOperation(operation: string, given: ReadOperation): Declared {
-  const { query, params, ...requirement } = checkOptions(operation, given, READ)
-  return { rule: ruleOf(operation, requirement), route: present({ query, params }) }
+  const { query, params, methods = [], ...requirement } = checkOptions(operation, given, READ)
+  if (!Array.isArray(methods) || !methods.every(method => CHANGING_METHODS.includes(method)))
+    throw new TypeError(
+      `${operation}: methods must be a list of ${CHANGING_METHODS.join(', ')}, got ${JSON.stringify(methods)}`,
+    )
+  return { rule: ruleOf(operation, requirement), route: present({ query, params }), methods }
 }
 
 /** Makes the rule of a write. Throws a `TypeError` for wrong options. */

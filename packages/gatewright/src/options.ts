@@ -19,8 +19,11 @@ export interface GatewrightOptions<S extends string = string> {
   readonly provider?: PresetName
   /** The scopes of your API. With them, an operation that names another scope does not compile, and throws at start-up. */
   readonly scopes?: readonly S[]
-  /** One policy for every account: what each may spend, and when. Not with `policies`. */
-  readonly policy?: Policy
+  /**
+   * One policy for every account: what each may spend, and when. `none` says that nothing is meant to cap what operations spend. Not
+   * with `policies`.
+   */
+  readonly policy?: Policy | 'none'
   /**
    * Returns the policies of a session, all of which must allow a request. The counters of a policy belong to its place in the list,
    * so append new ones. A change takes effect within 60 s. If it throws, the response is a 503. Not with `policy`.

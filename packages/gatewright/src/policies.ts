@@ -13,7 +13,7 @@ export function policySource({
   if (policies)
     return async session =>
       (await policies(session)).map((document, index) => ({ id: `policies[${index}]`, document }))
-  if (policy === undefined) return undefined
+  if (policy === undefined || policy === 'none') return undefined
   const parsed = parsePolicy(policy)
   if (!parsed.ok) throw new TypeError(`gatewright: policy: ${parsed.message}`)
   if (Object.keys(parsed.value).length === 0)

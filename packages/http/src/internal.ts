@@ -20,7 +20,7 @@ export type {
   SpendingCall,
   TransactionContext,
 } from './handler-types.ts'
-export { assertUnguarded, guarding } from './route/guarding.ts'
+export { assertUnguarded, guarding, operationGuardedBy } from './route/guarding.ts'
 export type { CompleteRoute, Route } from './route/steps.ts'
 export type { CheckedInput } from './request/input.ts'
 export type { ConnectListener, ConnectMiddleware, ConnectRequest } from './bindings/connect-types.ts'

@@ -169,6 +169,8 @@ interface Claim {
 
 /** Decides whether a write is new, running, completed or of unknown outcome: `createIdempotency` of idempotency-store. */
 export interface IdempotencyPort {
+  /** How long a run may take, in ms. A handler that has not responded after half of it is reported. Default: none is. */
+  readonly maxRunMs?: number
   begin(facts: WriteFacts): Promise<
     Verdict<
       | { readonly state: 'started'; readonly claim: Claim }

@@ -50,6 +50,8 @@ export type Completion =
 
 /** Decides whether a write is new, running, done, or of unknown outcome. */
 export interface Idempotency {
+  /** How long a run may take, in ms: the option `maxRunMs`, by default `leaseMs`. */
+  readonly maxRunMs: number
   /**
    * Starts a write, replays its response, or denies it. Of simultaneous calls one starts; the others wait up to `waitMs` for
    * its response. Authorise the caller before: a replay must be authorised too.
@@ -142,6 +144,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   // `begin` and `complete` are not `async`: each further promise costs time on every request, most of all where a host traces
   // requests with `AsyncLocalStorage` (npm run bench -- idempotency-store).
   return {
+    maxRunMs,
+
     begin(request) {
       try {
         const identified = identify(request, settings)

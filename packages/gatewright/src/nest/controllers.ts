@@ -1,3 +1,4 @@
+import { RequestMethod } from '@nestjs/common'
 import { MetadataScanner, type DiscoveryService } from '@nestjs/core'
 import { metadata, operationAt, operationOf, type DeclaredOperation } from './methods.ts'
 
@@ -27,6 +28,11 @@ export function operationsOf(discovery: DiscoveryService): ReadonlyMap<object, D
         )
     }
   return operations
+}
+
+/** Returns the name of the HTTP method for which Nest routes to a method; `ALL` for all of them. */
+export function httpMethodOf(method: object): string {
+  return RequestMethod[metadata.getMetadata(ROUTE, method) as RequestMethod] ?? 'ALL'
 }
 
 interface Method {

@@ -6,7 +6,7 @@ import { HttpException, type DynamicModule, type ExecutionContext } from '@nestj
 import { APP_GUARD, DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core'
 import { compose, type Declarations, type Operation, type Parts } from '../compose.ts'
 import { checkedOptions, type GatewrightOptions } from '../options.ts'
-import { operationsOf } from './controllers.ts'
+import { httpMethodOf, operationsOf } from './controllers.ts'
 import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './methods.ts'
 import { assertPlatform, platformRequest, requireRawBody } from './platform.ts'
 
@@ -92,17 +92,20 @@ function mount(
   const { parts, declare } = compose(checkedOptions(options, {}))
   const operations = new Map<unknown, Mountable>()
   for (const [method, declared] of operationsOf(discovery))
-    operations.set(method, { declared, ...operationIn(declare, declared) })
+    operations.set(method, { declared, ...operationIn(declare, declared, httpMethodOf(method)) })
   if ([...operations.values()].some(({ route }) => route.readsBody)) requireRawBody(httpAdapter)
   return { ...parts, http: expressGate(parts.gate, { body: 'kept' }), operations }
 }
 
-function operationIn(declare: Declarations, declared: DeclaredOperation): Operation<object> {
+function operationIn(declare: Declarations, declared: DeclaredOperation, method: string): Operation<object> {
   switch (declared.kind) {
     case 'open':
       return declare.open(declared.operation, declared.options)
-    case 'read':
-      return declare.read(declared.operation, declared.options)
+    case 'read': {
+      const operation = declare.read(declared.operation, declared.options)
+      declare.assertReads(declared.operation, method)
+      return operation
+    }
     case 'write':
       return declare.write(declared.operation, declared.options, true)
   }

@@ -41,6 +41,7 @@ export function postgresStore(
   }
   return {
     ...ports,
+    onlyProcess: false,
     limits: settings =>
       new RateLimiterPostgres({
         ...settings,

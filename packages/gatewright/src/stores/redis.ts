@@ -40,6 +40,7 @@ export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptio
   }
   return {
     ...ports,
+    onlyProcess: false,
     limits(settings) {
       const limiter = new RateLimiterRedis({
         ...settings,

@@ -11,6 +11,8 @@ export interface Store {
   readonly spends?: SpendStorage
   /** Where rate limits count. Absent: in this process. */
   readonly limits?: LimiterStore
+  /** Whether a server with this store may have one process only: then `gatewright` warns where it notices several. Default false. */
+  readonly onlyProcess?: boolean
   /** Creates or updates the tables. Call it before the server listens. Repeatable, also from several processes simultaneously. */
   migrate(): Promise<void>
   /**

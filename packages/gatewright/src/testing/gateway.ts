@@ -71,7 +71,8 @@ export function testGateway<const Options extends TestedOptions>(
     options: {
       ...options,
       ...(options.limits ? { limits: options.limits.map(inProcess) } : {}),
-      store,
+      // Test runners run files side by side, each with a memory of its own.
+      store: store.onlyProcess ? { ...store, onlyProcess: false } : store,
       clock,
       guard: { ...options.guard, keys },
     },

@@ -191,19 +191,36 @@ export function notReserved(operation: string, advice: string): Fault {
 }
 
 /**
- * Returns the amount that the function `amount` of an operation gave, without other members: a client whose body became the amount must
- * not name the hold. Throws a `TypeError` for anything but an object, such as a promise.
+ * Returns the amount that the function `amount` of an operation (`spends` or `withdraws` of gatewright) gives, without other members: a client whose
+ * body became the amount must not name the hold. Throws a `TypeError` if the function throws, gives anything but an object, such as a
+ * promise: then the code of the server is wrong, and not the request.
  */
-export function checkedAmount(operation: string, given: unknown): AmountLike {
+export function checkedAmount(operation: string, compute: () => unknown): AmountLike {
+  let given: unknown
+  try {
+    given = compute()
+  } catch (error) {
+    throw new TypeError(
+      `${operation}: the function that returns the amount threw ${error instanceof Error ? error.name : typeof error}: give the operation a schema of the body that has all that the function reads`,
+      { cause: error },
+    )
+  }
   const isPromise = given instanceof Promise
   // Its rejection would end the process.
-  if (isPromise) given.catch(() => {})
+  if (isPromise) void (given as Promise<unknown>).catch(() => {})
   if (typeof given !== 'object' || given === null || isPromise)
     throw new TypeError(
       `${operation}: amount must return { amountCents, currency }, got ${isPromise ? 'a promise: read the amount in prepare, or call reserve in the handler' : String(given)}`,
     )
   const { amountCents, currency, countsAs } = given as AmountLike
   return { amountCents, currency, ...(countsAs ? { countsAs } : {}) }
+}
+
+/** Says what the function that returns an amount gave, and what was expected. Neither is secret: of other types it names only the type. */
+export function returned({ amountCents, currency }: AmountLike): string {
+  const cents = typeof amountCents === 'number' ? amountCents : typeof amountCents
+  const code = typeof currency === 'string' ? JSON.stringify(currency.slice(0, 8)) : typeof currency
+  return `the function that returns the amount (spends, withdraws) gave { amountCents: ${cents}, currency: ${code} }: it must give a safe integer of at least 0 in minor units, and three capital letters. Give the operation a schema of the body, and round what is calculated`
 }
 
 function notEnded(operation: string): Fault {

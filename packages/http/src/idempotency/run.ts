@@ -1,5 +1,5 @@
 import { Fault, type Denial, type Verdict, type EpochMs, type HeaderField } from '@gatewright/kernel'
-import { shownName } from '@gatewright/kernel/internal'
+import { setBackgroundTimer, shownName } from '@gatewright/kernel/internal'
 import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
@@ -10,7 +10,7 @@ import { outcomeOfFailure } from '../response/thrown-response.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../handler-types.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from '../response/no-effect.ts'
-import { checkedAmount, createReservations, type RunReservations } from './reservations.ts'
+import { checkedAmount, createReservations, returned, type RunReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
 /** The functions that end a run. They never reject: if the store fails, the outcome is still sent and the fault is reported. */
@@ -141,11 +141,18 @@ async function tryStart(
     effectId: claim.effectId,
     settlesInFull: amount !== undefined,
   })
-  const ending = createEnding(dependencies, claim, decision, reservations)
   const { reserve, spendsNothing } = reservations
-  if (!amount) return { call: { reserve, spendsNothing, ...call }, ending }
-  const held = await orFree(dependencies, claim, async () => reserve(checkedAmount(operation, amount(call))))
-  return held.ok ? { call: { hold: held.value, ...call }, ending } : held
+  const ending = (): RunEnding => createEnding(dependencies, claim, decision, reservations)
+  if (!amount) return { call: { reserve, spendsNothing, ...call }, ending: ending() }
+  const held = await orFree(dependencies, claim, async () => {
+    const given = checkedAmount(operation, () => amount(call))
+    const verdict = await reserve(given)
+    // A client can send such an amount only through a body without a schema.
+    if (!verdict.ok && verdict.code === 'invalid_request')
+      settings.hints.mistake(`${operation} amount`, `${operation}: ${returned(given)}`)
+    return verdict
+  })
+  return held.ok ? { call: { hold: held.value, ...call }, ending: ending() } : held
 }
 
 /** Notes the run that a denial is about, for the decision event. */
@@ -218,7 +225,7 @@ const NO_EFFECT: WireResponse = { status: 400, headers: [], body: '' }
 /** A response that leaves the outcome of a run unknown. It is never sent. */
 const UNKNOWN: WireResponse = { status: 500, headers: [], body: '' }
 
-/** Makes the ending of a run. It is the same whether or not the client is still connected. */
+/** Makes the ending of a run whose handler starts now. It is the same whether or not the client is still connected. */
 function createEnding(
   { operation, settings, idempotency, noEffectStatuses }: RunDependencies,
   claim: Claim,
@@ -226,6 +233,14 @@ function createEnding(
   reservations?: RunReservations,
 ): RunEnding {
   const report = (error: unknown): void => settings.report({ operation, error })
+  const { maxRunMs } = idempotency
+  const waiting =
+    maxRunMs === undefined
+      ? undefined
+      : setBackgroundTimer(
+          () => settings.hints.mistake(`${operation} response`, noResponse(operation, claim, maxRunMs)),
+          maxRunMs / 2,
+        )
   const complete = (output: WireResponse): ReturnType<IdempotencyPort['complete']> =>
     reservations
       ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo), report)
@@ -234,6 +249,7 @@ function createEnding(
     output: WireResponse,
     whyUnknown: UnknownCause,
   ): ReturnType<RunEnding['finishCaptured']> => {
+    clearTimeout(waiting)
     const startedAt = performance.now()
     let cause = whyUnknown
     let failed: { readonly instead?: Outcome } = {}
@@ -266,6 +282,7 @@ function createEnding(
   }
   return {
     async leaveUnknown(status) {
+      clearTimeout(waiting)
       decision.outcome = 'unknown'
       await idempotency.complete(claim, UNKNOWN).catch(report)
       settings.hints.unknownOutcome(operation, claim.effectId, {
@@ -291,6 +308,10 @@ function createEnding(
     },
   }
 }
+
+/** Describes a run whose handler has not responded after half of the time that it may take. */
+const noResponse = (operation: string, { effectId }: Claim, maxRunMs: number): string =>
+  `${operation}: the handler of the run ${effectId} has not responded for ${maxRunMs / 2} ms. After ${maxRunMs} ms its outcome is unknown and its key locked: let every path of the handler return or send a response, give what it waits for a time limit, or raise leaseMs or maxRunMs of idempotency`
 
 const runOutcome = (state: string): Decision['outcome'] =>
   state === 'stored' || state === 'released' || state === 'unknown' || state === 'late' ? state : undefined

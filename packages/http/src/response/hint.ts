@@ -21,6 +21,8 @@ export interface Hints {
   ): void
   /** That the outcome of a run is unknown, so that its key is locked. Once per operation. */
   unknownOutcome(operation: string, effectId: string, cause: UnknownCause): void
+  /** What the code of the server does otherwise than it seems to, once per `key`, which no request names. */
+  mistake(key: string, text: string): void
 }
 
 /** How many operations, reasons, and explanations of one reason are written at most: a client must not be able to fill a log. */
@@ -31,7 +33,13 @@ const MAX_EXPLANATIONS = 5
 export function createHints(write: (line: string) => void = printError): Hints {
   const explained = new Map<string, Set<string>>()
   const operations = new Set<string>()
+  const mistakes = new Set<string>()
   return {
+    mistake(key, text) {
+      if (mistakes.has(key)) return
+      mistakes.add(key)
+      write(`gatewright: ${text} (logged once)`)
+    },
     denied(operation = 'a request', { code, status, reason, explanation = '' }) {
       if (reason === undefined) return
       const known = explained.get(reason) ?? new Set()

@@ -1,0 +1,97 @@
+import type { Rule } from '@gatewright/kernel'
+import { setBackgroundTimer } from '@gatewright/kernel/internal'
+import type { Guard, Policy } from '@gatewright/scope-guard'
+import type { SessionPolicies } from '@gatewright/scope-guard/internal'
+import type { GatewrightOptions } from './options.ts'
+
+/** How long a server may take to declare its operations, in ms. */
+const DECLARED_WITHIN_MS = 10_000
+
+/** Writes a text for the operator, once for each key. */
+export type Notice = (key: string, text: string) => void
+
+/** Tells the operator of money that nothing caps, and of caps that count nothing. */
+export interface SpendingChecks {
+  /** Notes the rule of a declared operation. Without any policy, an operation that spends is a notice. */
+  declared(rule: Rule): void
+  /** Compares the caps of policies with the operations that are declared by then. A cap that no operation can reach is a notice. */
+  compare(policies: readonly unknown[]): void
+}
+
+/** Makes the checks of one server. */
+export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingChecks {
+  const kinds = new Set<Rule['spends']>()
+  return {
+    declared({ operation, spends }) {
+      if (spends === undefined) return
+      kinds.add(spends)
+      if (!hasPolicies)
+        notice(
+          'policy',
+          `${operation} spends, and there is no policy, so nothing is capped: give gatewright policy: { dailySpendCapCents: 10_000 } or policies, or say policy: 'none'`,
+        )
+    },
+    compare(policies) {
+      for (const cap of policies.flatMap(capsOf)) {
+        const option = cap === 'dailyWithdrawalCapCents' ? 'withdraws' : 'spends'
+        if (option === 'spends' ? kinds.size > 0 : kinds.has('withdrawal')) continue
+        notice(
+          cap,
+          `the policy has ${cap}, and no write ${option}, so it limits nothing: give the write that moves the money ${option}: body => ({ amountCents, currency }), or leave ${cap} out`,
+        )
+      }
+    },
+  }
+}
+
+/** Returns the guard as the gate gets it, which notes the rules of all operations, also of those that `gate` declares. */
+export function notingRules(guard: Guard, { declared }: SpendingChecks): Guard {
+  return {
+    ...guard,
+    prepare(rule) {
+      guard.prepare(rule)
+      declared(rule)
+    },
+  }
+}
+
+/**
+ * Returns the source of policies, which compares the first that it gives: operations are declared before the first request. One policy for
+ * every account is compared 10 s after the start, too, because a server may get no request.
+ */
+export function comparingFirst(
+  source: SessionPolicies,
+  policy: GatewrightOptions['policy'],
+  { compare }: SpendingChecks,
+): SessionPolicies {
+  if (policy !== undefined) afterStart(() => compare([policy]))
+  let isCompared = false
+  return session => {
+    if (isCompared) return source(session)
+    isCompared = true
+    const given = source(session)
+    // A source that fails, or gives something else, is the guard's to report.
+    void Promise.resolve(given).then(
+      policies => Array.isArray(policies) && compare(policies.map(each => each?.document)),
+      () => undefined,
+    )
+    return given
+  }
+}
+
+/** The members of a policy that cap money. */
+function capsOf(policy: unknown): readonly string[] {
+  const { limits, ...members } = (policy ?? {}) as Policy
+  const caps = ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'] as const
+  const named: string[] = caps.filter(name => members[name] !== undefined)
+  const capsMoney =
+    Array.isArray(limits) && limits.some((limit: unknown) => Object(limit).maxCents !== undefined)
+  return capsMoney ? [...named, 'limits[].maxCents'] : named
+}
+
+/** Calls a function when operations have been declared. Where timers exist in requests only, the first session must do. */
+function afterStart(run: () => void): void {
+  try {
+    setBackgroundTimer(run, DECLARED_WITHIN_MS)
+  } catch {}
+}
