@@ -1,7 +1,6 @@
 // What a host costs the databases: CPU of a payment, a read and an idle host, and how Citus runs the statements of each operation. Prints
 // figures and holds them against no bar. `TEST_SERVER_PIDS` has the process ids of the database servers, with commas. Without
 // `TEST_CITUS` it measures one Postgres, to compare.
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
@@ -11,7 +10,7 @@ import { usedCpuMs } from '../harness/cpu-time.ts'
 import { bootstrapUser, startTestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { done } from '../harness/host-work.ts'
-import { moneyUser, payinOf } from '../harness/money.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../harness/money.ts'
 import { recordStatements, type SentStatement } from '../harness/partitions.ts'
 import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
@@ -34,15 +33,12 @@ const users = await Promise.all(
 )
 const owners = users.map(user => moneyUser(host.send, user))
 for (const owner of owners) done(await owner.fund(1_000_000))
-const pay = (index: number): Promise<unknown> =>
-  (owners[index % ACCOUNTS] as (typeof owners)[number])
-    .write('/payments', {
-      to: { walletAddress: users[(index * 7 + 1) % ACCOUNTS]?.address },
-      amountCents: 1,
-    })
-    .then(done)
-const read = (index: number): Promise<unknown> =>
-  (owners[index % ACCOUNTS] as (typeof owners)[number]).read('/balances').then(done)
+const ownerOf = (index: number): MoneyUser => owners[index % ACCOUNTS] as MoneyUser
+const pay = async (index: number): Promise<unknown> => {
+  const to = { walletAddress: users[(index * 7 + 1) % ACCOUNTS]?.address }
+  return done(await ownerOf(index).write('/payments', { to, amountCents: 1 }))
+}
+const read = async (index: number): Promise<unknown> => done(await ownerOf(index).read('/balances'))
 
 /** CPU of the database servers until now, in ms. */
 function databasesCpuMs(): number {
@@ -103,27 +99,25 @@ if (ON_CITUS)
     let authorizationId = ''
     const operations: Record<string, () => Promise<unknown>> = {
       bootstrap: () => bootstrapUser(host.send),
-      'key to session': () =>
-        host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': ann.key } }).then(done),
-      deposit: () => money.fund(100_000).then(done),
+      'key to session': async () =>
+        done(await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': ann.key } })),
+      deposit: async () => done(await money.fund(100_000)),
       'pay-in': async () => {
         payinId = payinOf(await money.write('/subscriptions/payin', { plan: 'pro', method: 'balance' })).id
       },
-      confirm: () => money.write('/subscriptions/payin/confirm-balance', { payinId }).then(done),
-      payment: () =>
-        money
-          .write('/payments', { to: { walletAddress: ben.address }, amountCents: 1 }, randomUUID())
-          .then(done),
+      confirm: async () => done(await money.write('/subscriptions/payin/confirm-balance', { payinId })),
+      payment: async () =>
+        done(await money.write('/payments', { to: { walletAddress: ben.address }, amountCents: 1 })),
       card: async () => {
         cardId = await cards.card()
       },
       authorize: async () => {
         authorizationId = (await cards.pay(cardId)).id
       },
-      clear: () => cards.later(authorizationId, 'clear').then(done),
+      clear: async () => done(await cards.later(authorizationId, 'clear')),
       withdraw: async () => memberOf(await money.write('/withdrawals', withdrawalBody(2500)), 'withdrawal'),
-      balance: () => money.read('/balances').then(done),
-      transactions: () => money.read('/transactions').then(done),
+      balance: async () => done(await money.read('/balances')),
+      transactions: async () => done(await money.read('/transactions')),
     }
     for (const [name, operation] of Object.entries(operations)) {
       const recorded = recordStatements()
