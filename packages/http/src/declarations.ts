@@ -32,6 +32,7 @@ export function declarations(
 
   const openDependencies = (operation: string, route: RouteOptions = {}): RouteDependencies => ({
     gate,
+    operation,
     admit: route.admit?.bind(route),
     schemas: checkedSchemas(operation, route),
   })
@@ -61,13 +62,10 @@ export function declarations(
     reserves: spends !== undefined,
   })
   return {
-    open: (operation, route) => makeRoute(operation, openDependencies(operation, route as object)),
-    guarded: (rule, route) => makeRoute(rule.operation, sessionDependencies(rule, route)),
+    open: (operation, route) => makeRoute(openDependencies(operation, route as object)),
+    guarded: (rule, route) => makeRoute(sessionDependencies(rule, route)),
     guardedBy: (names, rule, route) =>
-      makeRoute(
-        rule.operation,
-        credentialDependencies(typeof names === 'string' ? [names] : names, rule, route),
-      ),
+      makeRoute(credentialDependencies(typeof names === 'string' ? [names] : names, rule, route)),
     idempotent<C extends OpenCall>(rule: Rule, route: object = {}): Route<C> {
       const { prepare, amount, noEffectStatuses } = route as IdempotentOptions<AccessLike>
       if (!idempotency)
@@ -84,7 +82,7 @@ export function declarations(
         noEffectStatuses: checkedNoEffectStatuses(rule.operation, noEffectStatuses),
         ...writeDependencies(rule, route),
       }
-      return makeRoute(rule.operation, { ...sessionDependencies(rule, route), recording })
+      return makeRoute({ ...sessionDependencies(rule, route), recording })
     },
     transactional<C extends OpenCall>(rule: Rule, handler: unknown, route: object = {}): CompleteRoute<C> {
       const { operation } = rule
@@ -105,7 +103,7 @@ export function declarations(
         handler: handler as TransactionalDependencies['handler'],
       }
       return {
-        ...makeRoute<C>(operation, sessionDependencies(rule, route)),
+        ...makeRoute<C>(sessionDependencies(rule, route)),
         run: (call, decision) =>
           runTransaction(dependencies, call as unknown as GuardedCall<AccessLike>, decision),
       }

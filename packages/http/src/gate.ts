@@ -47,7 +47,7 @@ function createGate(options: AnyGateOptions): AnyGate {
       }
     },
     conclude: (request, outcome) => conclude(context, request, outcome),
-    sent: (request, status) => concludeSent(context, request, { status, headers: [] }),
+    sent: (request, status) => concludeSent(context, request, { status, headers: request.routeFields }),
     drain() {
       context.draining = true
     },

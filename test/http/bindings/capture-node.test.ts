@@ -41,32 +41,35 @@ function capture({
   const asked: unknown[] = []
   const ends: boolean[] = []
   const broken = async (): Promise<never> => Promise.reject(new Error('broken'))
+  const run: Pick<
+    Parameters<CaptureNode['captureNode']>[2],
+    'finish' | 'finishCaptured' | 'fail' | 'leaveUnknown'
+  > = {
+    async finishCaptured(captured) {
+      await setImmediate()
+      if (fails) return broken()
+      asked.push(captured)
+      return instead ? INSTEAD : { ...captured, headers: [['X-Added', 'b'], ...captured.headers] }
+    },
+    async finish(outcome) {
+      await setImmediate()
+      if (fails || outcome.kind !== 'failure') return broken()
+      asked.push((outcome.error as Error).message)
+      return INSTEAD
+    },
+    async fail(failure) {
+      await setImmediate()
+      asked.push(failure)
+    },
+    async leaveUnknown(status) {
+      await setImmediate()
+      asked.push(`left at ${status}`)
+    },
+  }
   const failRun = captureNode(
     response,
-    'a.b',
-    {
-      async finishCaptured(captured) {
-        await setImmediate()
-        if (fails) return broken()
-        asked.push(captured)
-        return instead ? INSTEAD : { ...captured, headers: [['X-Added', 'b'], ...captured.headers] }
-      },
-      async fail(error) {
-        await setImmediate()
-        if (fails) return broken()
-        asked.push((error as Error).message)
-        return INSTEAD
-      },
-      async failed(failure) {
-        await setImmediate()
-        asked.push(failure)
-      },
-      async leaveUnknown(status) {
-        await setImmediate()
-        asked.push(`left at ${status}`)
-      },
-      isNoEffect: status => status === 422,
-    },
+    { operation: 'a.b', noEffectStatuses: new Set([422]) },
+    run as never,
     10,
     {
       watch: { isInside: () => inside } as never,

@@ -6,10 +6,10 @@ import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 
 type Perform = typeof import('../../../packages/http/dist/route/perform.js')
-type Incoming = Parameters<Perform['startCall']>[2]
+type Incoming = Parameters<Perform['startRun']>[2]
 
 // Not exported by the package: bindings call it.
-const { startCall } = (await import(`${process.cwd()}/packages/http/dist/route/perform.js`)) as Perform
+const { startRun } = (await import(`${process.cwd()}/packages/http/dist/route/perform.js`)) as Perform
 
 /** A schema that accepts every value. */
 const schema = {
@@ -35,6 +35,7 @@ function incoming(method: string, change: Partial<Incoming> = {}) {
       seen.reads++
       return allow(Buffer.from('{}'))
     },
+    replaceBody: undefined,
     connection: { ended: false, signal: new AbortController().signal },
     ...change,
   }
@@ -50,7 +51,7 @@ t.test('reads the body for a handler of the gate unless the method is GET or HEA
     ['HEAD', 0],
   ] as const) {
     const { seen, request } = incoming(method)
-    const started = await startCall(api, api.open('plans.list'), request, false)
+    const started = await startRun(api, api.open('plans.list'), request)
     t.equal(seen.reads, reads, method)
     t.equal(started.ok && Buffer.from(started.value.call.body).toString(), reads === 1 ? '{}' : '')
   }
@@ -63,8 +64,8 @@ t.test('reads the body for an existing handler only if the route checks or recor
     [api.open('plans.list', { body: schema }), 1],
   ] as const) {
     for (const method of ['GET', 'POST']) {
-      const { seen, request } = incoming(method)
-      await startCall(api, route as never, request, true)
+      const { seen, request } = incoming(method, { replaceBody: () => {} })
+      await startRun(api, route as never, request)
       t.equal(seen.reads, reads, method)
     }
   }
@@ -78,7 +79,7 @@ t.test('the decision event has the pattern of the router if it is a text', async
   ] as const) {
     const seen: unknown[] = []
     const api = gate({ observe: ({ route, handlerMs }) => seen.push({ route, handlerMs }) })
-    const started = await startCall(api, api.open('plans.list'), incoming('GET', { pattern }).request, false)
+    const started = await startRun(api, api.open('plans.list'), incoming('GET', { pattern }).request)
     if (started.ok)
       await started.value.finish({ kind: 'response', response: { status: 200, headers: [], body: '' } })
     t.same(seen, [{ route, handlerMs: 0 }], 'a handler that did not run took no time')

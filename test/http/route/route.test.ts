@@ -25,6 +25,21 @@ interface SetUp {
   readonly render?: (outcome: Outcome) => { status: number; headers: readonly HeaderField[]; body: unknown }
 }
 
+const facts = {
+  method: 'POST',
+  path: '/x',
+  query: new URLSearchParams(),
+  search: '',
+  header: () => undefined,
+  address: '',
+  secure: true,
+}
+
+async function ports() {
+  const { guard } = await bench()
+  return { guard, scopes, idempotency: createIdempotency({ storage: memoryIdempotency(), waitMs: 0 }) }
+}
+
 async function setUp(options: SetUp = {}) {
   const decisions: Decision[] = []
   const { guard, bearer } = await bench()
@@ -55,6 +70,20 @@ t.test('a route says whether it is recorded, reads its body and renames fields o
   t.match(api.guarded(rule), { idempotent: false, readsBody: false, renamesFields: true })
   t.match(api.idempotent(rule), { idempotent: true, readsBody: true, renamesFields: true })
   t.match((await setUp()).api.open('cards.create'), { renamesFields: false })
+})
+
+t.test('a route starts no request that it has not authorized, and serves nothing then', async t => {
+  const failures: unknown[] = []
+  const api = gate({ ...(await ports()), report: ({ error }) => failures.push(error) })
+  const request = { params: {}, readBody: async () => allow(new Uint8Array()), replaceBody: undefined }
+  const connection = { ended: false, signal: new AbortController().signal }
+  for (const route of [api.open('plans.list'), api.guarded(rule), api.idempotent(rule)]) {
+    const entered = api.enter({}, () => facts)
+    if (!entered.ok) return
+    const started = await route.start(entered.value, { ...request, connection })
+    t.match(started, { ok: false, response: { status: 500 } }, route.operation)
+    t.match(failures.at(-1), { message: /authorize must accept a request before it is started/ })
+  }
 })
 
 t.test('joins RateLimit fields of the credential and of admit, and sends all others', async t => {

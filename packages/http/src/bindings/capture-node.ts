@@ -1,21 +1,16 @@
 import { addedFields, capturedResponse, fieldPairs, sizeError, streamError } from './captured-response.ts'
 import type { ExpressWatch } from './express-errors.ts'
-import type { HandlerFailure } from '../response/no-effect.ts'
+import { hadNoEffect, type HandlerFailure } from '../response/no-effect.ts'
 import { outside, stopFollowing } from './handler-scope.ts'
 import type { ResponseAuthor } from './handler-watch.ts'
 import { keepLate, type LateResponse } from './late-response.ts'
 import { sendInstead, setFields, writeHeadFields, type NodeResponse } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
-import type { StartedCall } from '../route/steps.ts'
+import type { Run } from '../route/run.ts'
+import type { Route } from '../route/steps.ts'
 
 type Callback = () => void
 type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
-
-/** The functions that end the run of a captured response. */
-export type CaptureEnding = Pick<
-  StartedCall<never>,
-  'finishCaptured' | 'fail' | 'failed' | 'leaveUnknown' | 'isNoEffect'
->
 
 /**
  * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended, then
@@ -26,12 +21,13 @@ export type CaptureEnding = Pick<
  */
 export function captureNode(
   response: NodeResponse,
-  operation: string,
-  ending: CaptureEnding,
+  route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>,
+  run: Run<unknown>,
   limitBytes: number,
   watched: Omit<ExpressWatch, 'start'>,
 ): (error: unknown) => Promise<void> {
-  const capture = new NodeCapture(response, ending, watched)
+  const { operation } = route
+  const capture = new NodeCapture(response, route, run, watched)
   // An error of sending must not end the process.
   const orAbandon = (work: Promise<void>): void => void work.catch(() => capture.abandon())
   let chunks: Uint8Array[] = []
@@ -91,7 +87,8 @@ type WriteFunctions = Pick<NodeResponse, 'write' | 'end' | 'writeHead' | 'flushH
 /** What has been written to one response, and how it ends the run. */
 class NodeCapture {
   readonly #response: NodeResponse
-  readonly #ending: CaptureEnding
+  readonly #noEffectStatuses: ReadonlySet<number>
+  readonly #run: Run<unknown>
   readonly #watched: Omit<ExpressWatch, 'start'>
   readonly #original: WriteFunctions
   #capturing: object = {}
@@ -101,11 +98,17 @@ class NodeCapture {
   /** Settles when it is decided what that response was, and it is sent. */
   #decided: Promise<void> = Promise.resolve()
 
-  constructor(response: NodeResponse, ending: CaptureEnding, watched: Omit<ExpressWatch, 'start'>) {
+  constructor(
+    response: NodeResponse,
+    { noEffectStatuses }: Pick<Route<never>, 'noEffectStatuses'>,
+    run: Run<unknown>,
+    watched: Omit<ExpressWatch, 'start'>,
+  ) {
     const { write, end, writeHead, flushHeaders, setTimeout } = response
     this.#original = { write, end, writeHead, flushHeaders, setTimeout } as WriteFunctions
     this.#response = response
-    this.#ending = ending
+    this.#noEffectStatuses = noEffectStatuses
+    this.#run = run
     this.#watched = watched
   }
 
@@ -150,7 +153,7 @@ class NodeCapture {
     if (this.#ended) return
     this.#endRun(500)
     await this.#decided
-    const output = await this.#ending.fail(error)
+    const output = await this.#run.finish({ kind: 'failure', error })
     if (this.#late) return
     this.#restore()
     sendInstead(this.#response, output)
@@ -159,7 +162,7 @@ class NodeCapture {
   /** Ends the run with a response of the handler. Only the first response to a request is sent. */
   async #finish(written: Written): Promise<void> {
     const { captured, callback } = written
-    const output = await this.#ending.finishCaptured(captured)
+    const output = await this.#run.finishCaptured(captured)
     if (this.#late) return callback?.()
     this.#restore()
     // Another run has completed meanwhile: the captured response is not the recorded one.
@@ -172,7 +175,7 @@ class NodeCapture {
   async #finishFailed(written: Written, failure: HandlerFailure): Promise<void> {
     this.#endRun(failure.status)
     await this.#decided
-    await this.#ending.failed(failure)
+    await this.#run.fail(failure)
     if (this.#late) return written.callback?.()
     this.#restore()
     this.#send(written)
@@ -187,7 +190,7 @@ class NodeCapture {
       this.#endRun(status)
       return this.#finish(written)
     }
-    await this.#ending.leaveUnknown(status)
+    await this.#run.leaveUnknown(status)
     this.#late?.suspended(() => {
       this.#restore()
       this.#send(written)
@@ -196,11 +199,10 @@ class NodeCapture {
   }
 
   async respond(written: Written): Promise<void> {
-    const { isNoEffect } = this.#ending
     const writer = this.#watched.author()
     const { status } = written.captured
     if (writer.by === 'error handler') return this.#finishFailed(written, { status, error: writer.error })
-    if (writer.by === 'unknown' && status >= 400 && isNoEffect(status))
+    if (writer.by === 'unknown' && status >= 400 && hadNoEffect(this.#noEffectStatuses, { status }))
       return this.#finishFailed(written, { status })
     if (status < 400) this.#endRun(status)
     else if (!this.#late) {

@@ -9,8 +9,8 @@ import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './no
 import { addFields, connectionOf, onSent, sendWire, type NodeResponse } from './node-response.ts'
 import { guarding } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../handler-types.ts'
-import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
-import type { Route, StepResult } from '../route/steps.ts'
+import { checkedGuardingRoute, perform, runOf, startRun } from '../route/perform.ts'
+import type { IncomingRequest, Route, StepResult } from '../route/steps.ts'
 
 export type { ConnectGate } from './connect-types.ts'
 export type { BodyChoice } from './node-body.ts'
@@ -64,18 +64,17 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
   const incoming = (
     request: ConnectRequest,
     response: NodeResponse,
-    readBody: IncomingRequest['readBody'],
+    isExisting: boolean,
   ): IncomingRequest => {
     const { params, route } = request as RoutedRequest
-    const connection = connectionOf(response)
     return {
       request,
       facts: facts(request),
       params: textsOf(params),
       pattern: route?.path,
-      readBody,
-      replaceBody: fields => access.assign(request, fields),
-      connection,
+      readBody: () => (isExisting ? read.forHandler(request) : read.bytes(request)),
+      replaceBody: isExisting ? fields => access.assign(request, fields) : undefined,
+      connection: connectionOf(response),
     }
   }
 
@@ -84,7 +83,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     request: ConnectRequest,
     response: NodeResponse,
   ): Promise<StepResult<Accepted<C>>> => {
-    const received = incoming(request, response, () => read.forHandler(request))
+    const received = incoming(request, response, true)
     const accepted = await acceptRequest(gate, route, received, { request, response })
     if (accepted.ok) calls.set(request, { route, call: accepted.value.call })
     return accepted
@@ -110,7 +109,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): ConnectListener {
       const run = runOf(route, handler)
       return guarding(route.operation, (request, response) => {
-        const received = incoming(request, response, () => read.bytes(request))
+        const received = incoming(request, response, false)
         perform(gate, route, received, run)
           .then(output => sendWire(response, output))
           .catch((error: unknown) => abandon(gate, route.operation, response, error))
@@ -181,18 +180,19 @@ async function acceptRequest<C extends OpenCall>(
   incoming: IncomingRequest,
   { request, response }: { readonly request: ConnectRequest; readonly response: NodeResponse },
 ): Promise<StepResult<Accepted<C>>> {
-  const started = await startCall(gate, route, incoming, true)
+  const started = await startRun(gate, route, incoming)
   if (!started.ok) return started
-  const { call, fields, ...ending } = started.value
-  addFields(response, fields)
+  const { value: run } = started
+  const { call } = run
+  addFields(response, run.fields())
   if (route.idempotent) {
     const watched = watchHandlers(request)
-    const { responseLimitBytes } = gate.settings
-    const fail = captureNode(response, route.operation, ending, responseLimitBytes, watched)
+    const fail = captureNode(response, route, run, gate.settings.responseLimitBytes, watched)
     return { ok: true, value: { call, fail, start: watched.start } }
   }
-  onSent(request, response, incoming.connection, ending.sent)
-  const fail = async (error: unknown): Promise<void> => sendWire(response, await ending.fail(error))
+  onSent(request, response, incoming.connection, status => gate.sent(run.context, status))
+  const fail = async (error: unknown): Promise<void> =>
+    sendWire(response, await run.finish({ kind: 'failure', error }))
   return { ok: true, value: { call, fail, start: next => next() } }
 }
 

@@ -1,9 +1,9 @@
 import type { HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
 import { capturedResponse, fieldPairs, isStream } from './captured-response.ts'
-import type { CaptureEnding } from './capture-node.ts'
 import type { FastifyReply } from './fastify-types.ts'
 import { outside, partOf, stopFollowing } from './handler-scope.ts'
+import type { Run } from '../route/run.ts'
 import { HandlerWatch, type HandlerPart, type ResponseAuthor } from './handler-watch.ts'
 
 type ReplyFunction = (...args: unknown[]) => unknown
@@ -11,7 +11,7 @@ type ReplyFunction = (...args: unknown[]) => unknown
 /** What a gate knows about the handler of one request, and the response that the handler makes after somebody else has responded. */
 export class FastifyWatch {
   readonly #watch = new HandlerWatch()
-  readonly #ending: CaptureEnding
+  readonly #run: Run<unknown>
   readonly #limitBytes: number
   /** Whether the plugin has put a watched handler in place of the route's. */
   readonly #isWatched: boolean
@@ -25,12 +25,8 @@ export class FastifyWatch {
     isSent: false,
   }
 
-  constructor(
-    ending: CaptureEnding,
-    reply: FastifyReply,
-    options: { limitBytes: number; isWatched: boolean },
-  ) {
-    this.#ending = ending
+  constructor(run: Run<unknown>, reply: FastifyReply, options: { limitBytes: number; isWatched: boolean }) {
+    this.#run = run
     this.#limitBytes = options.limitBytes
     this.#isWatched = options.isWatched
     const { raw } = reply
@@ -67,7 +63,7 @@ export class FastifyWatch {
 
   /** Records that the outcome is unknown, because a response is sent before the handler is known to have ended. */
   leave(status: number): Promise<void> {
-    this.#left ??= this.#ending.leaveUnknown(status)
+    this.#left ??= this.#run.leaveUnknown(status)
     return this.#left
   }
 
@@ -136,9 +132,9 @@ export class FastifyWatch {
       return
     this.end(status)
     try {
-      await this.#ending.finishCaptured(this.#captured(reply, { status, fields, payload }))
+      await this.#run.finishCaptured(this.#captured(reply, { status, fields, payload }))
     } catch (error) {
-      await this.#ending.fail(error)
+      await this.#run.finish({ kind: 'failure', error })
     }
   }
 

@@ -17,12 +17,14 @@ import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
 import { connectionOf, fieldsByName, onSent } from './node-response.ts'
+import { hadNoEffect } from '../response/no-effect.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
 import { guarding, mountedTwice, operationGuardedBy } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../handler-types.ts'
 import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
-import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
+import type { Run } from '../route/run.ts'
+import type { Connection, Route } from '../route/steps.ts'
 
 export type { FastifyGate, FastifyReply } from './fastify-types.ts'
 export type { OpenGate } from '../gate-types.ts'
@@ -30,9 +32,9 @@ export type { OpenGate } from '../gate-types.ts'
 /** What one hook stores about a request for the next hook. */
 interface Progress {
   readonly route: object
-  readonly authorized: AuthorizedRequest
+  readonly context: RequestContext
   readonly connection: Connection
-  started?: StartedCall<OpenCall>
+  run?: Run<OpenCall>
   /** Of an existing handler of an idempotent route. */
   watch?: FastifyWatch
   /** What the handler has thrown, so that an error handler writes the response. */
@@ -63,45 +65,48 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
 
   const hooks = <C extends OpenCall>(
     route: Route<C>,
-    captured: boolean,
+    isExisting: boolean,
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler'> => ({
     onRequest: guarding(route.operation, async (request, reply) => {
       const { raw } = request
-      const params = paramsOf(request)
-      const incoming = { request: raw, facts: facts(raw), params, pattern: request.routeOptions?.url }
-      const result = await authorizeUnread(gate, route, incoming, captured)
+      const result = await authorizeUnread(gate, route, {
+        request: raw,
+        facts: facts(raw),
+        params: paramsOf(request),
+        pattern: request.routeOptions?.url,
+        replaceBody: isExisting ? fields => void (request.body = fields) : undefined,
+      })
       if (!result.ok) return sendReply(reply, result.response)
-      progress.set(raw, { route, authorized: result.value, connection: connectionOf(reply.raw) })
+      progress.set(raw, { route, context: result.value, connection: connectionOf(reply.raw) })
       return undefined
     }),
     preHandler: guarding(route.operation, async (request, reply) => {
-      const { route: mounted, authorized, connection } = progress.get(request.raw) as Progress
-      const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
-      const result = await route.startCall(authorized, {
+      const known = progress.get(request.raw) as Progress
+      const { context, connection } = known
+      const result = await route.start(context, {
         params: paramsOf(request),
-        readBody,
+        readBody: async () => read(request),
         connection,
-        captured,
-        replaceBody: fields => void (request.body = fields),
+        replaceBody: isExisting ? fields => void (request.body = fields) : undefined,
       })
       if (!result.ok) return sendReply(reply, result.response)
-      const started = result.value
-      progress.set(request.raw, { route: mounted, authorized, connection, started })
+      const { value: run } = result
+      known.run = run as unknown as Run<OpenCall>
       // No hook runs for a reply that its handler has hijacked.
-      if (captured && !route.idempotent) onSent(request.raw, reply.raw, connection, started.sent)
-      else if (captured) {
+      if (isExisting && !route.idempotent)
+        onSent(request.raw, reply.raw, connection, status => gate.sent(context, status))
+      else if (isExisting) {
         const isWatched = WATCHED in (request.routeOptions?.config ?? {})
         const { responseLimitBytes: limitBytes } = settings
-        const watch = new FastifyWatch(started, reply, { limitBytes, isWatched })
-        progress.set(request.raw, { route: mounted, authorized, connection, started, watch })
+        known.watch = new FastifyWatch(run, reply, { limitBytes, isWatched })
       }
-      addReplyFields(reply, started.fields)
+      addReplyFields(reply, run.fields())
       return undefined
     }),
   })
-  const startedCallOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): StartedCall<C> => {
+  const startedRunOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): Run<C> => {
     const known = progress.get(raw)
-    if (known?.route === route && known.started) return known.started as unknown as StartedCall<C>
+    if (known?.route === route && known.run) return known.run as unknown as Run<C>
     throw new TypeError(`${route.operation}: mount the route with hooks(route)`)
   }
 
@@ -118,7 +123,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         ...hooks(route, false),
         onSend: async (_request, _reply, payload) => payload,
         bodyLimit: settings.bodyLimitBytes,
-        handler: async (request, reply) => sendReply(reply, await finish(startedCallOf(route, request), run)),
+        handler: async (request, reply) => sendReply(reply, await finish(startedRunOf(route, request), run)),
         errorHandler(error, { raw }, reply) {
           const entered = gate.enter(raw, facts(raw))
           if (!entered.ok) return void sendReply(reply, entered.response)
@@ -134,7 +139,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       return { ...before, ...hooksAfter(gate, route, progress) }
     },
     session: ({ raw }) => gate.session(raw, facts(raw)),
-    call: (route, request) => startedCallOf(route, request).call,
+    call: (route, request) => startedRunOf(route, request).call,
   }
 }
 
@@ -150,24 +155,20 @@ function hooksAfter<C extends OpenCall>(
       if (known) known.failure = { error }
     },
     async onSend({ raw }, reply, payload) {
-      const { started, authorized, failure, watch } = progress.get(raw) ?? {}
-      if (!started) {
-        // A body parser has failed.
-        if (authorized) gate.sent(authorized.context, reply.statusCode)
-        return payload
-      }
-      if (!route.idempotent) {
-        started.sent(reply.statusCode)
+      const { run, context, failure, watch } = progress.get(raw) ?? {}
+      // Without a run a body parser has failed.
+      if (!run || !route.idempotent) {
+        if (context) gate.sent(context, reply.statusCode)
         return payload
       }
       if (!watch || watch.hasEnded) return payload
       const { statusCode: status } = reply
       if (status >= 400 || failure) {
         const author = watch.author(failure)
-        const isFailure = author.by === 'unknown' && started.isNoEffect(status)
+        const isFailure = author.by === 'unknown' && hadNoEffect(route.noEffectStatuses, { status })
         if (author.by === 'error handler' || isFailure) {
           watch.end(status)
-          await started.failed({ status, ...('error' in author ? { error: author.error } : {}) })
+          await run.fail({ status, ...('error' in author ? { error: author.error } : {}) })
           return payload
         }
         if (author.by !== 'handler' || !(await author.ends())) {
@@ -176,7 +177,7 @@ function hooksAfter<C extends OpenCall>(
         }
       }
       watch.end(status)
-      return capture(reply, payload, route.operation, started, gate.settings.responseLimitBytes)
+      return capture(reply, payload, route.operation, run, gate.settings.responseLimitBytes)
     },
   }
 }
@@ -270,7 +271,7 @@ async function capture(
   reply: FastifyReply,
   payload: unknown,
   operation: string,
-  { finishCaptured, fail }: StartedCall<OpenCall>,
+  run: Run<OpenCall>,
   limitBytes: number,
 ): Promise<unknown> {
   const status = reply.statusCode
@@ -283,7 +284,9 @@ async function capture(
     limitBytes,
   )
   if (isStream) dropStream(payload)
-  const response = isStream ? await fail(streamError(operation, payload)) : await finishCaptured(captured)
+  const response = isStream
+    ? await run.finish({ kind: 'failure', error: streamError(operation, payload) })
+    : await run.finishCaptured(captured)
   for (const [name, value] of addedFields(captured, response)) reply.header(name, value)
   if (response.status === status && !isStream) return payload
   reply.code(response.status)

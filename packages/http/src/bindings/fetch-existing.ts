@@ -1,9 +1,11 @@
 import type { OpenGate } from '../gate-types.ts'
 import { parseJsonObject } from '../request/body.ts'
 import type { OpenCall } from '../handler-types.ts'
-import { startCall, type IncomingRequest } from '../route/perform.ts'
+import { startRun } from '../route/perform.ts'
+import { hadNoEffect } from '../response/no-effect.ts'
 import { isRedirect, thrownResponse } from '../response/thrown-response.ts'
-import type { StartedCall, Route } from '../route/steps.ts'
+import type { Run } from '../route/run.ts'
+import type { IncomingRequest, Route } from '../route/steps.ts'
 import { streamError } from './captured-response.ts'
 import { withJson } from './fetch-body.ts'
 import type { MaybeResponse } from './fetch-types.ts'
@@ -44,76 +46,79 @@ export async function guardExisting<C extends OpenCall>(
     request = withJson(request, fields)
     gate.adopt(request, received.request)
   }
-  const started = await startCall(gate, route, { ...received, readBody, replaceBody }, true)
+  const started = await startRun(gate, route, { ...received, readBody, replaceBody })
   if (!started.ok) return toResponse(started.response)
-  const { value } = started
-  const { call, fields } = value
+  const { value: run } = started
+  const { call, context } = run
+  const fields = run.fields()
   calls.set(request, { route, call })
   const asksWebSocket = request.headers.get('upgrade')?.toLowerCase() === 'websocket'
-  const run = async (): Promise<Response> => {
+  const handle = async (): Promise<Response> => {
     const response = await existing.call(call, request)
     // The handler has made none, and other code has responded.
     if (response === undefined && existing.watch?.()?.isReplaced) return new Response(null, { status: 503 })
     return checkedResponse(route.operation, response, asksWebSocket)
   }
-  const response = await runExisting(run, value)
+  const response = await runExisting(handle, run)
   if (isTakenOver(response)) {
-    if (route.idempotent) await value.failed({ error: takenOverError(route.operation), status: 101 })
-    else value.sent(101)
+    if (route.idempotent) await run.fail({ error: takenOverError(route.operation), status: 101 })
+    else gate.sent(context, 101)
     return response
   }
   const error = existing.thrown?.()
   if (error !== undefined && !isRedirect(error)) {
-    await value.failed({ error, status: response.status })
+    await run.fail({ error, status: response.status })
     return withResponseFields(response, fields)
   }
   if (route.idempotent) {
-    const { operation } = route
     const limitBytes = gate.settings.responseLimitBytes
-    const recorded = await record({ operation, value, limitBytes }, response, existing.watch?.())
+    const recorded = await record({ route, run, limitBytes }, response, existing.watch?.())
     return withResponseFields(recorded, fields)
   }
   // The helpers of Hono for Bun and Node return an empty response once the connection is a WebSocket.
   const isWebSocket = asksWebSocket && response.status === 200 && response.body === null
-  value.sent(isWebSocket ? 101 : response.status)
+  gate.sent(context, isWebSocket ? 101 : response.status)
   return withResponseFields(response, fields)
 }
 
 /** Ends the run of an idempotent operation with the response of its handler, and returns the response to send. */
 async function record(
-  { operation, value, limitBytes }: { operation: string; value: StartedCall<unknown>; limitBytes: number },
+  {
+    route,
+    run,
+    limitBytes,
+  }: { route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>; run: Run<unknown>; limitBytes: number },
   response: Response,
   watch: HonoWatch | undefined,
 ): Promise<Response> {
+  const { operation, noEffectStatuses } = route
   const { status } = response
   if (watch?.stream) {
     // The body may have failed already, or have another reader.
     void response.body?.cancel().catch(() => {})
-    return toResponse(await value.fail(streamError(operation, watch.stream)))
+    const error = streamError(operation, watch.stream)
+    return toResponse(await run.finish({ kind: 'failure', error }))
   }
   if (!watch || status < 400 || (watch.hasEnded() && !watch.isReplaced))
-    return capture(response, operation, value, limitBytes)
-  if (!watch.isReplaced && value.isNoEffect(status)) await value.failed({ status })
+    return capture(response, operation, run, limitBytes)
+  if (!watch.isReplaced && hadNoEffect(noEffectStatuses, { status })) await run.fail({ status })
   else {
-    await value.leaveUnknown(status)
+    await run.leaveUnknown(status)
     watch.leave(late => {
-      if (late.status < 400) void capture(late, operation, value, limitBytes)
+      if (late.status < 400) void capture(late, operation, run, limitBytes)
     })
   }
   return response
 }
 
 /** Runs an existing handler. A response that it throws is as one that it returns. If it throws anything else or returns no response, ends the run as failed, and the server renders the error. */
-async function runExisting(
-  existing: () => Promise<Response>,
-  { failed }: Pick<StartedCall<never>, 'failed'>,
-): Promise<Response> {
+async function runExisting(existing: () => Promise<Response>, run: Run<unknown>): Promise<Response> {
   try {
     return await existing()
   } catch (error) {
     const response = thrownResponse(error)
     if (response) return response
-    await failed({ error, status: 500 })
+    await run.fail({ error, status: 500 })
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { addedFields, capturedResponse, fieldPairs, streamError } from './captur
 import { readUpTo, resumeStream } from './fetch-body.ts'
 import type { WireResponse } from '../ports.ts'
 import { missingFields } from '../response/http-response.ts'
-import type { StartedCall } from '../route/steps.ts'
+import type { Run } from '../route/run.ts'
 
 /** Converts a response to a `Response`. */
 export function toResponse({ status, headers, body }: WireResponse): Response {
@@ -34,25 +34,26 @@ export function withResponseFields(response: Response, fields: WireResponse['hea
 export async function capture(
   response: Response,
   operation: string,
-  { finishCaptured, fail }: Pick<StartedCall<never>, 'finishCaptured' | 'fail'>,
+  run: Run<unknown>,
   limitBytes: number,
 ): Promise<Response> {
   const { status, headers } = response
   if (headers.get('content-type')?.startsWith('text/event-stream')) {
     // The body may have failed already, or have another reader.
     void response.body?.cancel().catch(() => {})
-    return toResponse(await fail(streamError(operation, { constructor: { name: 'text/event-stream' } })))
+    const error = streamError(operation, { constructor: { name: 'text/event-stream' } })
+    return toResponse(await run.finish({ kind: 'failure', error }))
   }
   let read: Awaited<ReturnType<typeof readUpTo>>
   try {
     read = await readUpTo(response.body, limitBytes)
   } catch (error) {
     // The handler has run, so the outcome is recorded as unknown.
-    return toResponse(await fail(error))
+    return toResponse(await run.finish({ kind: 'failure', error }))
   }
   const { bytes, rest } = read
   const captured = capturedResponse(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes)
-  const output = await finishCaptured(captured)
+  const output = await run.finishCaptured(captured)
   if (output.status !== status) return toResponse(output)
   const fields = new Headers(headers)
   for (const [name, value] of addedFields(captured, output)) fields.set(name, value)

@@ -37,6 +37,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     facts: facts(request, env),
     readBody: () =>
       readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
+    replaceBody: undefined,
     connection: { ended: request.signal.aborted, signal: request.signal },
   })
   return {

@@ -1,8 +1,10 @@
 import type { HeaderField } from '@gatewright/kernel'
 import { jsonOf } from '../response/http-response.ts'
+import { hadNoEffect } from '../response/no-effect.ts'
+import type { Run } from '../route/run.ts'
+import type { Route } from '../route/steps.ts'
 import type { WireResponse } from '../ports.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
-import type { CaptureEnding } from './capture-node.ts'
 import { follow, partOf, stopFollowing } from './handler-scope.ts'
 import type { KoaContext, KoaResponder } from './koa-types.ts'
 import { fieldsByName, writeWire } from './node-response.ts'
@@ -28,8 +30,8 @@ export function sendText(ctx: KoaResponder, response: WireResponse): void {
 interface Capture {
   readonly ctx: KoaContext
   readonly next: () => Promise<unknown>
-  readonly route: { readonly operation: string }
-  readonly ending: CaptureEnding
+  readonly route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>
+  readonly run: Run<unknown>
   readonly settings: { readonly responseLimitBytes: number }
   /** The guard as it is mounted. */
   readonly guard: object
@@ -41,12 +43,12 @@ interface Capture {
  * if the handler comes right after the guard, so that it is known to have ended; otherwise the outcome is unknown.
  */
 export async function captureKoa(capture: Capture): Promise<void> {
-  const { ctx, next, ending } = capture
-  const { operation } = capture.route
+  const { ctx, next, run } = capture
+  const { operation, noEffectStatuses } = capture.route
   const { responseLimitBytes: limitBytes } = capture.settings
   const own = watchResponse(ctx)
   let left: Promise<void> | undefined
-  const leave = (): Promise<void> => (left ??= ending.leaveUnknown(ctx.res.statusCode))
+  const leave = (): Promise<void> => (left ??= run.leaveUnknown(ctx.res.statusCode))
   let hasEnded = false
   ctx.res.on('finish', () => {
     if (!hasEnded) void leave()
@@ -58,9 +60,9 @@ export async function captureKoa(capture: Capture): Promise<void> {
     stopFollowing(own)
     try {
       const body = bodyOf(operation, { body: own.body, res: ctx.res, respond: ctx.respond })
-      await ending.finishCaptured(capturedResponse(status, own.fields(), body, limitBytes))
+      await run.finishCaptured(capturedResponse(status, own.fields(), body, limitBytes))
     } catch (error) {
-      await ending.fail(error)
+      await run.finish({ kind: 'failure', error })
     }
   }
   try {
@@ -68,7 +70,7 @@ export async function captureKoa(capture: Capture): Promise<void> {
   } catch (error) {
     hasEnded = true
     await left
-    await ending.failed({ error, status: statusOf(error) })
+    await run.fail({ error, status: statusOf(error) })
     throw error
   }
   hasEnded = true
@@ -77,7 +79,7 @@ export async function captureKoa(capture: Capture): Promise<void> {
   try {
     body = bodyOf(operation, ctx)
   } catch (error) {
-    const output = await ending.fail(error)
+    const output = await run.finish({ kind: 'failure', error })
     // A handler that has set it to false writes the response itself.
     if (ctx.respond === false) return
     ctx.body = null
@@ -85,14 +87,14 @@ export async function captureKoa(capture: Capture): Promise<void> {
   }
   const { status } = ctx
   if (status >= 400 && !isBeforeHandler(capture)) {
-    if (ending.isNoEffect(status)) return ending.failed({ status })
+    if (hadNoEffect(noEffectStatuses, { status })) return run.fail({ status })
     // The handler may go on, and what it sets then is its response.
     own.whenSetLate = () => void recordOwn()
     return leave()
   }
   stopFollowing(own)
   const captured = capturedResponse(status, fieldPairs({ ...ctx.response.headers }), body, limitBytes)
-  const output = await ending.finishCaptured(captured)
+  const output = await run.finishCaptured(captured)
   if (output.status !== captured.status) return sendText(ctx, output)
   for (const [name, value] of addedFields(captured, output)) ctx.set(name, value)
 }

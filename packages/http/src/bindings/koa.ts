@@ -11,8 +11,8 @@ import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './no
 import { addFields, connectionOf, onSent } from './node-response.ts'
 import { guarding } from '../route/guarding.ts'
 import type { Handler, OpenCall } from '../handler-types.ts'
-import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
-import type { Route } from '../route/steps.ts'
+import { checkedGuardingRoute, perform, runOf, startRun } from '../route/perform.ts'
+import type { IncomingRequest, Route } from '../route/steps.ts'
 
 export type { KoaContext, KoaGate, KoaResponder } from './koa-types.ts'
 export type { BodyChoice } from './node-body.ts'
@@ -62,16 +62,15 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   const facts = (ctx: KoaContext) => (): RequestFacts =>
     // koa-mount removes its path from `req.url`.
     nodeFacts(ctx.req, gate.settings.trusted, ctx.originalUrl)
-  const incoming = (ctx: KoaContext, readBody: IncomingRequest['readBody']): IncomingRequest => {
+  const incoming = (ctx: KoaContext, isExisting: boolean): IncomingRequest => {
     const { req, res, params = {}, _matchedRoute: pattern } = ctx
-    const replaceBody = (fields: Record<string, unknown>): void => access.assign(ctx, fields)
     return {
       request: req,
       facts: facts(ctx),
       params,
       pattern,
-      readBody,
-      replaceBody,
+      readBody: () => (isExisting ? read.forHandler(ctx) : read.bytes(ctx)),
+      replaceBody: isExisting ? fields => access.assign(ctx, fields) : undefined,
       connection: connectionOf(res),
     }
   }
@@ -103,30 +102,21 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
       const run = runOf(route, handler)
       return guarding(route.operation, async ctx =>
-        sendText(
-          ctx,
-          await perform(
-            gate,
-            route,
-            incoming(ctx, () => read.bytes(ctx)),
-            run,
-          ),
-        ),
+        sendText(ctx, await perform(gate, route, incoming(ctx, false), run)),
       )
     },
 
     guard(route) {
       checkedGuardingRoute(route)
       const guard: KoaMiddleware = async (ctx, next) => {
-        const received = incoming(ctx, () => read.forHandler(ctx))
-        const started = await startCall(gate, route, received, true)
+        const received = incoming(ctx, true)
+        const started = await startRun(gate, route, received)
         if (!started.ok) return sendText(ctx, started.response)
-        const { call, fields, sent } = started.value
-        addFields(ctx.res, fields)
-        calls.set(ctx.req, { route, call })
-        if (route.idempotent)
-          return captureKoa({ ctx, next, guard, route, ending: started.value, settings: gate.settings })
-        onSent(ctx.req, ctx.res, received.connection, sent)
+        const { value: run } = started
+        addFields(ctx.res, run.fields())
+        calls.set(ctx.req, { route, call: run.call })
+        if (route.idempotent) return captureKoa({ ctx, next, guard, route, run, settings: gate.settings })
+        onSent(ctx.req, ctx.res, received.connection, status => gate.sent(run.context, status))
         await next()
       }
       return guarding(route.operation, guard)

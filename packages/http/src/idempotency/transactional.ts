@@ -6,7 +6,7 @@ import type { GuardedCall, HandlerResponse, TransactionContext, WriteOptions } f
 import { outcomeOf } from '../response/handler-outcome.ts'
 import { notReserved } from './reservations.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
-import { checkReplay, recordFields, type RunDependencies } from './run.ts'
+import { checkReplay, recordFields, type RecordDependencies } from './record.ts'
 import { writeFacts } from './write-facts.ts'
 
 type Call = GuardedCall<AccessLike>
@@ -22,7 +22,7 @@ export interface TransactionalDependencies {
   /** Whether the gate has the option `render`. */
   readonly hasOwnRenderer: boolean
   readonly transactions: TransactionPort<unknown>
-  readonly accountOf: RunDependencies['accountOf']
+  readonly accountOf: RecordDependencies['accountOf']
   /** Whether the query is part of a write. Undefined: it is not. */
   readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */

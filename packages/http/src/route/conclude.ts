@@ -8,8 +8,8 @@ import type { Outcome } from '../response/outcome.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
 
 /**
- * Ends a request that the gate responds to: renders the outcome, reports a failure and emits the decision event. Never throws:
- * if an outcome cannot be rendered, the response is a plain 500.
+ * Ends a request that the gate responds to: renders the outcome, reports a failure and emits the decision event. `fields` are header fields
+ * of this outcome alone. Never throws: if an outcome cannot be rendered, the response is a plain 500.
  */
 export function conclude(
   { settings }: GateContext,
@@ -32,7 +32,7 @@ export function conclude(
     rendered = { kind: 'failure', error }
     response = wire(errorResponse('plain'))
   }
-  const sent = withFields(response, [...context.fields(), ...fields])
+  const sent = withFields(response, [...context.fields(), ...fields, ...context.routeFields])
   emitDecision(settings, context, sent, rendered)
   return sent
 }

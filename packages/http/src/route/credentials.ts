@@ -1,18 +1,7 @@
-import { allow, type Rule, type Session, type Verdict, type HeaderField } from '@gatewright/kernel'
-import type { AccessLike, CallerIds, Credential, Credentials, GuardFactsLike, GuardPort } from '../ports.ts'
+import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import type { AccessLike, Credential, Credentials, GuardFactsLike, GuardPort } from '../ports.ts'
 import type { RequestFacts } from '../request/facts.ts'
-import type { RequestContext } from './request-context.ts'
-
-/** A verified credential. */
-export interface Authentication {
-  /** The name of the credential; undefined for an operation that anyone may call. */
-  readonly credential: string | undefined
-  readonly caller: unknown
-  readonly headers: readonly HeaderField[]
-  readonly ids?: CallerIds
-  /** Decides again whether the caller may proceed. Absent: the caller may. */
-  readonly recheck?: () => Promise<Verdict<unknown>>
-}
+import type { Authentication, RequestContext } from './request-context.ts'
 
 /** Verifies the credential of a request. */
 export type Authenticate = (facts: RequestFacts) => Promise<Verdict<Authentication>>

@@ -2,7 +2,7 @@ import { deny } from '../codes.ts'
 import type { RequestFacts } from '../request/facts.ts'
 import type { Outcome } from '../response/outcome.ts'
 import { conclude } from './conclude.ts'
-import { EnteredRequest, type GateContext, type RequestContext } from './request-context.ts'
+import { RequestContext, type GateContext } from './request-context.ts'
 import type { StepResult } from './steps.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { StepResult } from './steps.ts'
  */
 export function enter(gate: GateContext, received: RequestFacts): StepResult<RequestContext> {
   const { settings, aliases } = gate
-  const context = new EnteredRequest(gate, received)
+  const context = new RequestContext(gate, received)
   const respond = (outcome: Outcome): StepResult<never> => ({
     ok: false,
     response: conclude(gate, context, outcome),

@@ -1,99 +1,55 @@
-import { allow, type Verdict } from '@gatewright/kernel'
 import type { OpenGate } from '../gate-types.ts'
+import type { Handler, OpenCall } from '../handler-types.ts'
 import type { WireResponse } from '../ports.ts'
 import { codingDenial } from '../request/body.ts'
-import type { RequestFacts } from '../request/facts.ts'
 import { outcomeOf } from '../response/handler-outcome.ts'
 import type { Outcome } from '../response/outcome.ts'
 import { thrownOutcome } from '../response/thrown-response.ts'
 import { assertUnguarded } from './guarding.ts'
-import type { Handler, OpenCall } from '../handler-types.ts'
 import type { RequestContext } from './request-context.ts'
-import type { StartedCall, AuthorizedRequest, CompleteRoute, Connection, Route, StepResult } from './steps.ts'
-
-/** A request as the binding of a framework passes it to the gate. */
-export interface IncomingRequest {
-  /** The framework's own request object. */
-  readonly request: object
-  facts(): RequestFacts
-  /** Path parameters by name. */
-  readonly params: Readonly<Record<string, string>>
-  /** The pattern that the router matched, such as `/cards/:id`; undefined where a framework does not say. */
-  readonly pattern?: unknown
-  readBody(): Promise<Verdict<Uint8Array>>
-  /** Gives an existing handler its JSON body under current field names. */
-  readonly replaceBody?: (fields: Record<string, unknown>) => void
-  readonly connection: Connection
-}
-
-/** Returns an empty body, for requests whose body is absent or not needed. */
-const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
+import { needsBody } from './route.ts'
+import type { Run } from './run.ts'
+import type { CompleteRoute, IncomingRequest, Route, StepResult } from './steps.ts'
 
 /** Translates old names, then authorizes a request whose body the framework reads next. Denials: also `codingDenial`. */
 export async function authorizeUnread<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  incoming: Pick<IncomingRequest, 'request' | 'facts' | 'params' | 'pattern'>,
-  captured: boolean,
-): Promise<StepResult<AuthorizedRequest>> {
+  incoming: Omit<IncomingRequest, 'readBody' | 'connection'>,
+): Promise<StepResult<RequestContext>> {
   const entered = gate.enter(incoming.request, incoming.facts)
   if (!entered.ok) return entered
   const { value: context } = entered
-  const authorized = await authorizeEntered(route, context, incoming)
-  const denial = readsBody(route, context, captured) ? codingDenial(context.facts) : undefined
-  if (!authorized.ok || !denial) return authorized
-  return { ok: false, response: gate.conclude(context, { kind: 'denial', denial }) }
-}
-
-function authorizeEntered<C extends OpenCall>(
-  route: Route<C>,
-  context: RequestContext,
-  { params, pattern }: Pick<IncomingRequest, 'params' | 'pattern'>,
-): Promise<StepResult<AuthorizedRequest>> {
-  if (typeof pattern === 'string') context.decision.route = pattern
-  return route.authorize(context, params)
+  const denied = await route.authorize(context, incoming)
+  if (denied) return { ok: false, response: denied }
+  const denial = needsBody(route, context.facts, incoming) ? codingDenial(context.facts) : undefined
+  return denial ? { ok: false, response: gate.conclude(context, { kind: 'denial', denial }) } : entered
 }
 
 /**
  * Runs all steps before the handler. The gate reads the body after authorization, so that only an authorized client can make it
  * wait.
  */
-export async function startCall<C extends OpenCall>(
+export async function startRun<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: IncomingRequest,
-  captured: boolean,
-): Promise<StepResult<StartedCall<C>>> {
+): Promise<StepResult<Run<C>>> {
   const entered = gate.enter(incoming.request, incoming.facts)
   if (!entered.ok) return entered
-  const { value: context } = entered
-  const authorized = await authorizeEntered(route, context, incoming)
-  if (!authorized.ok) return authorized
-  const { params, connection, replaceBody } = incoming
-  const readBody = readsBody(route, context, captured)
-    ? async () => codingDenial(context.facts) ?? incoming.readBody()
-    : noBody
-  return route.startCall(authorized.value, { params, readBody, connection, captured, replaceBody })
-}
-
-/** Whether the gate reads the body of a request. An existing handler may read the body of a GET, if a parser runs for every method. */
-function readsBody(
-  route: Pick<Route<never>, 'readsBody'>,
-  { facts: { method } }: Pick<RequestContext, 'facts'>,
-  captured: boolean,
-): boolean {
-  return captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
+  const response = await route.authorize(entered.value, incoming)
+  return response ? { ok: false, response } : route.start(entered.value, incoming)
 }
 
 /** Runs a handler and ends the run with the outcome. An error that the handler throws becomes a failure. */
 export async function finish<C extends OpenCall>(
-  started: StartedCall<C>,
+  started: Run<C>,
   run: CompleteRoute<C>['run'],
 ): Promise<WireResponse> {
   const startedAt = performance.now()
   let outcome: Outcome
   try {
-    outcome = await run(started.call, started.decision)
+    outcome = await run(started.call, started.context.decision)
   } catch (error) {
     outcome = { kind: 'failure', error }
   }
@@ -107,16 +63,13 @@ export async function perform<C extends OpenCall>(
   incoming: IncomingRequest,
   run: CompleteRoute<C>['run'],
 ): Promise<WireResponse> {
-  const started = await startCall(gate, route, incoming, false)
+  const started = await startRun(gate, route, incoming)
   return started.ok ? finish(started.value, run) : started.response
 }
 
 /** Throws a `TypeError` unless `route` was made by a gate and every handler is a function. */
-function assertRoute(
-  route: { readonly operation: string; startCall: unknown },
-  ...handlers: unknown[]
-): void {
-  if (typeof route?.startCall !== 'function') {
+function assertRoute(route: { readonly operation: string; start: unknown }, ...handlers: unknown[]): void {
+  if (typeof route?.start !== 'function') {
     throw new TypeError(
       `a route must be made by open, guarded, guardedBy, idempotent or transactional of the gate, got ${typeof route}`,
     )

@@ -1,6 +1,6 @@
 import type { Session, Verdict, HeaderField } from '@gatewright/kernel'
 import type { Settings } from '../options.ts'
-import type { AliasPort } from '../ports.ts'
+import type { AliasPort, CallerIds } from '../ports.ts'
 import type { CanonicalFacts, OldName, RequestFacts } from '../request/facts.ts'
 import { exposureFields } from '../response/cors.ts'
 import { newDecisionDraft, traceparentOf, type DecisionDraft } from '../response/decision.ts'
@@ -13,41 +13,41 @@ export interface GateContext {
   draining: boolean
 }
 
-/**
- * One request after its old names (of paths, header fields and body members) were translated to current ones, with what its
- * decision event will contain.
- */
-export interface RequestContext {
-  readonly facts: CanonicalFacts
-  /** The id of a trusted proxy, or a new one. */
-  readonly requestId: string
-  readonly startedAtMs: number
-  /** The field `traceparent`, for the decision event. Read on arrival: Deno lets nobody read a request whose connection was taken over. */
-  readonly traceparent: string | undefined
-  readonly decision: DecisionDraft
-  /** The session that a guard has accepted, or what `session(request)` has asked for. */
-  session: Session | Promise<Verdict<Session>> | undefined
-  /**
-   * Returns header fields for every response, errors included. Compute them for each response: `facts.oldNames` grows while the
-   * request is handled, and its deprecation fields then replace those of the first translation.
-   */
-  fields(): readonly HeaderField[]
+/** A verified credential. */
+export interface Authentication {
+  /** The name of the credential; undefined for an operation that anyone may call. */
+  readonly credential: string | undefined
+  readonly caller: unknown
+  readonly headers: readonly HeaderField[]
+  readonly ids?: CallerIds
+  /** Decides again whether the caller may proceed. Absent: the caller may. */
+  readonly recheck?: () => Promise<Verdict<unknown>>
 }
 
 const CLOSE: readonly HeaderField[] = [['Connection', 'close']]
 const NO_FIELDS: readonly HeaderField[] = []
 
 /**
- * The context of a request. Facts and context are each one object, which `translate` completes: a copy for each step costs 5 %
- * of a guarded read (npm run bench -- host).
+ * What a gate knows about one request after its old names (of paths, header fields and body members) were translated to current ones,
+ * with what its decision event will contain. It is one object, which the steps of the gate complete: a copy for each step costs 5 % of a
+ * guarded read (npm run bench -- host).
  */
-export class EnteredRequest implements RequestContext {
-  readonly facts: { -readonly [K in keyof CanonicalFacts]: CanonicalFacts[K] }
+export class RequestContext {
+  readonly facts: CanonicalFacts
+  /** The id of a trusted proxy, or a new one. */
   readonly requestId: string
   readonly startedAtMs: number = performance.now()
+  /** The field `traceparent`, for the decision event. Read on arrival: Deno lets nobody read a request whose connection was taken over. */
   readonly traceparent: string | undefined
   readonly decision: DecisionDraft = newDecisionDraft()
-  session: RequestContext['session'] = undefined
+  /** The session that a guard has accepted, or what `session(request)` has asked for. */
+  session: Session | Promise<Verdict<Session>> | undefined = undefined
+  /** The credential that the route has verified; undefined before. */
+  authentication: Authentication | undefined = undefined
+  /** When it was verified (`performance.now()`). */
+  authenticatedAtMs = 0
+  /** Header fields of the route for this response, beside those of every response: those of the credential and of `admit`. */
+  routeFields: readonly HeaderField[] = NO_FIELDS
   readonly #gate: GateContext
   readonly #exposed: readonly HeaderField[]
   #aliasFields = NO_FIELDS
@@ -73,7 +73,7 @@ export class EnteredRequest implements RequestContext {
     readonly used?: readonly OldName[]
     readonly responseHeaders: readonly HeaderField[]
   }): void {
-    const { facts } = this
+    const facts: { -readonly [K in keyof CanonicalFacts]: CanonicalFacts[K] } = this.facts
     const { header } = facts
     facts.path = path
     if (Object.keys(headers).length > 0) facts.header = name => headers[name] ?? header(name)
@@ -81,6 +81,10 @@ export class EnteredRequest implements RequestContext {
     this.#aliasFields = responseHeaders
   }
 
+  /**
+   * Returns header fields for every response, errors included. Compute them for each response: `facts.oldNames` grows while the
+   * request is handled, and its deprecation fields then replace those of the first translation.
+   */
   fields(): readonly HeaderField[] {
     const { draining } = this.#gate
     const deprecationFields = this.#deprecationFields()

@@ -1,88 +1,109 @@
-import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
-import { isJson } from '../request/body.ts'
-import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
-import type { AccessLike, CallerIds, WireResponse } from '../ports.ts'
-import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
-import { withoutFields } from '../response/http-response.ts'
-import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
-import { outcomeOfRead } from '../response/thrown-response.ts'
-import { conclude, concludeSent } from './conclude.ts'
-import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
-import { mountedTwice } from './guarding.ts'
+import { allow, type Denial, type HeaderField, type Verdict } from '@gatewright/kernel'
 import type { GuardedCall, OpenCall, RouteOptions } from '../handler-types.ts'
-import type { GateContext, RequestContext } from './request-context.ts'
-import type { StartedCall, AuthorizedRequest, RequestSource, Route, StepResult } from './steps.ts'
+import { startRecord, type RecordDependencies } from '../idempotency/record.ts'
+import type { AccessLike, CallerIds, WireResponse } from '../ports.ts'
+import { codingDenial, isJson } from '../request/body.ts'
+import type { CanonicalFacts } from '../request/facts.ts'
+import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
+import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
+import { conclude, concludeSent } from './conclude.ts'
+import { anonymous, type Authenticate } from './credentials.ts'
+import { mountedTwice } from './guarding.ts'
+import type { Authentication, GateContext, RequestContext } from './request-context.ts'
+import { Run } from './run.ts'
+import type { AuthorizedRequest, Route, StepResult } from './steps.ts'
 
 /** What the steps of a route need. */
 export interface RouteDependencies {
   readonly gate: GateContext
+  readonly operation: string
   readonly authenticate?: Authenticate
   readonly admit?: RouteOptions['admit'] | undefined
   readonly schemas?: InputSchemas
   /** The idempotency record of the operation, if it is idempotent. */
-  readonly recording?: RunDependencies
+  readonly recording?: RecordDependencies
 }
+
+const NONE: ReadonlySet<number> = new Set()
 
 /**
  * Makes the steps of one operation in their fixed order: credential, the `admit` option of the route, parameters and body,
  * idempotency record. The first step that denies ends the request.
  */
-export function makeRoute<C extends OpenCall>(operation: string, dependencies: RouteDependencies): Route<C> {
-  const { gate, authenticate = anonymous, admit } = dependencies
+export function makeRoute<C extends OpenCall>(dependencies: RouteDependencies): Route<C> {
+  const { gate, operation, recording } = dependencies
+  const failed = (context: RequestContext, error: unknown): WireResponse =>
+    conclude(gate, context, { kind: 'failure', error })
   return {
     operation,
-    idempotent: dependencies.recording !== undefined,
+    idempotent: recording !== undefined,
     readsBody: readsBody(dependencies),
     renamesFields: gate.aliases?.renamesFields?.(operation) === true,
+    noEffectStatuses: recording?.noEffectStatuses ?? NONE,
 
-    async authorize(context, params) {
-      const { facts, decision } = context
-      const startedAt = performance.now()
-      // A server may handle the same request object again, as a retry does.
-      const isMountedTwice = decision.operation === operation && !decision.emitted
-      decision.operation = operation
+    async authorize(context, { params, pattern }) {
+      if (typeof pattern === 'string') context.decision.route = pattern
       try {
-        if (isMountedTwice) throw mountedTwice(operation)
-        const authenticated = await authenticate(facts)
-        const checkedAtMs = performance.now()
-        decision.guardMs = checkedAtMs - startedAt
-        if (!authenticated.ok) {
-          decision.ids = deniedIds(authenticated) ?? decision.ids
-          return concludeEarly(gate, context, { kind: 'denial', denial: authenticated })
-        }
-        const { credential, caller, headers, ids } = authenticated.value
-        decision.credential = credential
-        if (ids) decision.ids = ids
-        const { session } = (caller ?? {}) as Partial<AccessLike>
-        if (credential === 'session' && session) context.session = session
-        const admitted = admit ? await admit({ facts, params, caller }) : allow([])
-        decision.guardMs = performance.now() - startedAt
-        if (!admitted.ok) return concludeEarly(gate, context, { kind: 'denial', denial: admitted }, headers)
-        const fields = joinRateLimits(headers, admitted.value)
-        return { ok: true, value: { context, authentication: authenticated.value, checkedAtMs, fields } }
+        const denial = await authorize(dependencies, context, params)
+        return denial && conclude(gate, context, { kind: 'denial', denial })
       } catch (error) {
-        return concludeEarly(gate, context, { kind: 'failure', error })
+        return failed(context, error)
       }
     },
 
-    async startCall(authorized, source) {
-      const { context, fields } = authorized
+    async start(context, request) {
       try {
-        const started = await start(operation, dependencies, authorized, source)
-        if (!('outcome' in started)) {
-          return { ok: true, value: startedCall<C>(gate, authorized, started) }
-        }
-        const { outcome, fields: recordFields = [], captured } = started
-        if (!captured) return concludeEarly(gate, context, outcome, [...recordFields, ...fields])
-        const headers = [...recordFields, ...context.fields(), ...fields, ...captured.headers]
-        const response = { ...captured, headers }
-        concludeSent(gate, context, response)
-        return { ok: false, response, replayed: true }
+        return await start<C>(dependencies, context, request)
       } catch (error) {
-        return concludeEarly(gate, context, { kind: 'failure', error }, fields)
+        return { ok: false, response: failed(context, error) }
       }
     },
   }
+}
+
+/** Whether the body is recorded or checked. */
+const readsBody = ({ recording, schemas }: RouteDependencies): boolean =>
+  recording !== undefined || schemas?.body !== undefined
+
+/**
+ * Whether the gate reads the body of a request. An existing handler may read the body of a GET, if a parser runs for every method, so the
+ * gate reads only what it records or checks.
+ */
+export function needsBody(
+  route: Pick<Route<never>, 'readsBody'>,
+  { method }: Pick<CanonicalFacts, 'method'>,
+  { replaceBody }: Pick<AuthorizedRequest, 'replaceBody'>,
+): boolean {
+  return replaceBody ? route.readsBody : method !== 'GET' && method !== 'HEAD'
+}
+
+/** Verifies the credential and applies the limits of the route. Notes the caller in the context. */
+async function authorize(
+  { operation, authenticate = anonymous, admit }: RouteDependencies,
+  context: RequestContext,
+  params: Readonly<Record<string, string>>,
+): Promise<Denial | undefined> {
+  const { facts, decision } = context
+  const startedAt = performance.now()
+  // A server may handle the same request object again, as a retry does.
+  const isMountedTwice = decision.operation === operation && !decision.emitted
+  decision.operation = operation
+  if (isMountedTwice) throw mountedTwice(operation)
+  const authenticated = await authenticate(facts)
+  context.authenticatedAtMs = performance.now()
+  decision.guardMs = context.authenticatedAtMs - startedAt
+  if (!authenticated.ok) {
+    decision.ids = deniedIds(authenticated) ?? decision.ids
+    return authenticated
+  }
+  noteCaller(context, authenticated.value)
+  if (!admit) return undefined
+  const { caller } = authenticated.value
+  const admitted = await admit({ facts, params, caller })
+  decision.guardMs = performance.now() - startedAt
+  if (!admitted.ok) return admitted
+  context.routeFields = joinRateLimits(context.routeFields, admitted.value)
+  return undefined
 }
 
 /** Returns the ids of a caller who was verified and then denied: a guard gives them with its denial. */
@@ -92,26 +113,14 @@ function deniedIds({ evidence }: Denial & { readonly evidence?: CallerIds }): Ca
   return { accountId, keyId, sessionId, policyRevision }
 }
 
-/** Whether the body is recorded or checked. */
-const readsBody = ({ recording, schemas }: RouteDependencies): boolean =>
-  recording !== undefined || schemas?.body !== undefined
-
-/** Ends a request before its handler: renders a denial, a failure or a replay. */
-function concludeEarly(
-  gate: GateContext,
-  context: RequestContext,
-  outcome: Outcome,
-  fields?: readonly HeaderField[],
-): StepResult<never> {
-  return { ok: false, response: conclude(gate, context, outcome, fields) }
-}
-
-/** The outcome of a request whose handler does not run: a denial or a replay. */
-interface EarlyOutcome {
-  readonly outcome: Outcome
-  readonly fields?: readonly HeaderField[]
-  /** The stored response, if the handler writes its responses through its framework. It is sent without being rendered again. */
-  readonly captured?: WireResponse
+function noteCaller(context: RequestContext, authentication: Authentication): void {
+  const { credential, caller, headers, ids } = authentication
+  context.authentication = authentication
+  context.routeFields = headers
+  context.decision.credential = credential
+  if (ids) context.decision.ids = ids
+  const { session } = (caller ?? {}) as Partial<AccessLike>
+  if (credential === 'session' && session) context.session = session
 }
 
 /** A request that arrives within this time is not checked again, which would cost a query with `revocation: strict`. */
@@ -121,103 +130,91 @@ const RECHECK_AFTER_MS = 100
  * Reads and checks the request. If that took long, checks the caller again. For an idempotent write, also starts the run or
  * finds the stored response.
  */
-async function start(
-  operation: string,
+async function start<C extends OpenCall>(
   dependencies: RouteDependencies,
-  { context, authentication, checkedAtMs }: AuthorizedRequest,
-  source: RequestSource,
-): Promise<StartedRun | EarlyOutcome> {
-  const { gate, schemas = {}, recording } = dependencies
-  const { facts } = context
+  context: RequestContext,
+  request: AuthorizedRequest,
+): Promise<StepResult<Run<C>>> {
+  const { gate, operation, recording } = dependencies
+  const { facts, authentication, authenticatedAtMs } = context
+  if (!authentication)
+    throw new TypeError(`${operation}: authorize must accept a request before it is started`)
+  const respond = (outcome: Outcome, fields?: readonly HeaderField[]) =>
+    ({ ok: false, response: conclude(gate, context, outcome, fields) }) as const
   const readJson = jsonReader(gate.aliases, operation, facts)
-  const namesBefore = facts.oldNames.length
-  const read = await readInput(schemas, source, facts, readJson)
-  if (!read.ok) return denied(read)
-  // An existing handler must get the fields that the gate checked or recorded.
-  const mayReplace = source.captured && readsBody(dependencies)
-  if (mayReplace && hasOldFields(gate.aliases, operation) && isJson(facts.header('content-type'))) {
-    const current = readJson(read.value.bytes)
-    if (!current.ok) return denied(current)
-    if (facts.oldNames.length > namesBefore) source.replaceBody?.(current.value)
-  }
+  const read = await readRequest(dependencies, context, request, readJson)
+  if (!read.ok) return respond({ kind: 'denial', denial: read })
   // The client decides when its body ends. By a slow body it must not be able to use a session that has ended.
-  const isLate = performance.now() - checkedAtMs >= RECHECK_AFTER_MS
+  const isLate = performance.now() - authenticatedAtMs >= RECHECK_AFTER_MS
   const rechecked = isLate ? await authentication.recheck?.() : undefined
-  if (rechecked?.ok === false) return denied(rechecked)
+  if (rechecked?.ok === false) return respond({ kind: 'denial', denial: rechecked })
   const { bytes: body, input } = read.value
-  const { params, connection } = source
+  const { params, connection, replaceBody } = request
   const json: OpenCall['json'] = () => readJson(body) as ReturnType<OpenCall['json']>
   const signal = (): AbortSignal => connection.signal
   const call = { facts, body, input, params, json, signal, ...callerMembers(authentication) }
-  if (!recording) return { call, ending: NO_RECORD }
-  const run = await startRun(
-    recording,
-    call as unknown as GuardedCall<AccessLike>,
-    context.decision,
-    source.captured,
-  )
-  if ('call' in run) return run
-  if ('ok' in run) return denied(run)
-  const { stored, fields } = run
-  const outcome = replayOutcome(stored, gate.settings.hasOwnRenderer)
-  return source.captured ? { outcome, fields, captured: withoutMark(stored) } : { outcome, fields }
+  if (!recording) return { ok: true, value: new Run(gate, context, call as unknown as C) }
+  const isExisting = replaceBody !== undefined
+  const guarded = call as unknown as GuardedCall<AccessLike>
+  const started = await startRecord(recording, guarded, context.decision, isExisting)
+  if ('record' in started) {
+    const { members, record } = started
+    return { ok: true, value: new Run(gate, context, { ...members, ...call } as unknown as C, record) }
+  }
+  if ('ok' in started) return respond({ kind: 'denial', denial: started })
+  const { stored, fields } = started
+  return isExisting
+    ? replayAsWritten(gate, context, stored, fields)
+    : respond(replayOutcome(stored, gate.settings.hasOwnRenderer), fields)
 }
 
-const denied = (denial: Denial): EarlyOutcome => ({ outcome: { kind: 'denial', denial } })
+/** Reads and checks parameters and body. An existing handler gets the fields that the gate has checked or recorded. */
+async function readRequest(
+  dependencies: RouteDependencies,
+  { facts }: RequestContext,
+  request: AuthorizedRequest,
+  readJson: ReturnType<typeof jsonReader>,
+): ReturnType<typeof readInput> {
+  const { gate, operation, schemas = {} } = dependencies
+  const { params, readBody, replaceBody } = request
+  const isRead = needsBody({ readsBody: readsBody(dependencies) }, facts, request)
+  const namesBefore = facts.oldNames.length
+  const read = await readInput(
+    schemas,
+    { params, readBody: isRead ? async () => codingDenial(facts) ?? readBody() : noBody },
+    facts,
+    readJson,
+  )
+  if (!read.ok || !replaceBody || !isRead) return read
+  if (!hasOldFields(gate.aliases, operation) || !isJson(facts.header('content-type'))) return read
+  const current = readJson(read.value.bytes)
+  if (!current.ok) return current
+  if (facts.oldNames.length > namesBefore) replaceBody(current.value)
+  return read
+}
+
+/** Returns an empty body, for requests whose body is absent or not needed. */
+const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
+
+/** Ends a request with the stored response of an existing handler, which is not rendered again. */
+function replayAsWritten(
+  gate: GateContext,
+  context: RequestContext,
+  stored: WireResponse,
+  fields: readonly HeaderField[],
+): StepResult<never> {
+  const written = withoutMark(stored)
+  const headers = [...fields, ...context.fields(), ...context.routeFields, ...written.headers]
+  const response = { ...written, headers }
+  concludeSent(gate, context, response)
+  return { ok: false, response, replayed: true }
+}
 
 /** Returns the members of a call that describe its caller. If the caller is a session, `access` and `session` are among them. */
 function callerMembers({ credential, caller }: Authentication): object {
   if (credential === undefined) return {}
   const session = (caller as Partial<AccessLike> | undefined)?.session
   return session ? { credential, caller, access: caller, session } : { credential, caller }
-}
-
-/** Ends the run of an operation without an idempotency record: stores nothing. */
-const NO_RECORD: RunEnding = {
-  finish: async outcome => ({ outcome: outcomeOfRead(outcome), fields: [] }),
-  finishCaptured: async () => ({ fields: [] }),
-  finishFailed: async () => {},
-  leaveUnknown: async () => {},
-  isNoEffect: () => false,
-}
-
-function startedCall<C>(
-  gate: GateContext,
-  { context, fields }: AuthorizedRequest,
-  { call, ending }: StartedRun,
-): StartedCall<C> {
-  const finish: StartedCall<C>['finish'] = async (outcome, handlerMs = 0) => {
-    context.decision.handlerMs = handlerMs
-    const { outcome: final, fields: recordFields } = await ending.finish(outcome)
-    return conclude(gate, context, final, [...recordFields, ...fields])
-  }
-  const finishCaptured: StartedCall<C>['finishCaptured'] = async captured => {
-    // The gate's header fields are not stored with the response: each retry gets its own.
-    const headers = withoutFields(captured.headers, [...context.fields(), ...fields])
-    const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })
-    if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])
-    const response = { ...captured, headers: [...recordFields, ...captured.headers] }
-    concludeSent(gate, context, response)
-    return response
-  }
-  return {
-    call: call as C,
-    decision: context.decision,
-    fields: [...context.fields(), ...fields],
-    finish,
-    finishCaptured,
-    fail: error => finish({ kind: 'failure', error }),
-    async failed(failure) {
-      await ending.finishFailed(failure)
-      concludeSent(gate, context, { status: failure.status, headers: fields })
-    },
-    async leaveUnknown(status) {
-      await ending.leaveUnknown(status)
-      concludeSent(gate, context, { status, headers: fields })
-    },
-    isNoEffect: ending.isNoEffect,
-    sent: status => concludeSent(gate, context, { status, headers: fields }),
-  }
 }
 
 /**

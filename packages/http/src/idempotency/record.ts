@@ -1,54 +1,52 @@
 import { Fault, type Denial, type Verdict, type EpochMs, type HeaderField } from '@gatewright/kernel'
 import { setBackgroundTimer, shownName } from '@gatewright/kernel/internal'
-import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
+import type { CanonicalFacts } from '../request/facts.ts'
 import type { Decision, DecisionDraft } from '../response/decision.ts'
 import type { UnknownCause } from '../response/hint.ts'
-import { storedForm, type Outcome } from '../response/outcome.ts'
-import { outcomeOfFailure } from '../response/thrown-response.ts'
+import type { Outcome } from '../response/outcome.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../handler-types.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from '../response/no-effect.ts'
 import { checkedAmount, createReservations, returned, type RunReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
-/** The functions that end a run. They never reject: if the store fails, the outcome is still sent and the fault is reported. */
-export interface RunEnding {
-  /** Ends the run with an outcome. Returns that outcome, or a failure if another run of the key has completed meanwhile. */
-  finish(outcome: Outcome): Promise<{ readonly outcome: Outcome; readonly fields: readonly HeaderField[] }>
-  /** Ends the run with a captured response. `instead` is a failure, if another run has completed meanwhile. */
-  finishCaptured(
-    captured: WireResponse,
-  ): Promise<{ readonly instead?: Outcome; readonly fields: readonly HeaderField[] }>
-  /**
-   * Ends the run of a handler whose error the framework renders. Its key is free if the team has declared that such a failure had no
-   * effect, else the outcome is unknown.
-   */
-  finishFailed(failure: HandlerFailure): Promise<void>
+/** The end of a run: the header fields that say what is stored, and a failure to send instead, if another run of the key has completed meanwhile. */
+interface RecordEnd {
+  readonly instead?: Outcome
+  readonly fields: readonly HeaderField[]
+}
+
+/** The idempotency record of one run. Its functions never reject: a fault of the store is reported. */
+export interface RunRecord {
+  readonly noEffectStatuses: ReadonlySet<number>
+  /** Ends the run with a response, which is stored or frees the key as its status says. */
+  end(output: WireResponse): Promise<RecordEnd>
+  /** Ends the run of a handler that failed. Its key is free if the team has declared that such a failure had no effect, else the outcome is unknown. */
+  fail(failure: HandlerFailure): Promise<RecordEnd>
   /**
    * Records that the outcome is unknown because somebody else has responded while the handler goes on. Its reservations stay open, and each
    * of the other functions can still end the run, until a recovery or an operator has decided.
    */
   leaveUnknown(status: number): Promise<void>
-  /** Whether the team has declared that a handler which failed with a response of this status, and with no error that can be seen, had no effect. */
-  isNoEffect(status: number): boolean
 }
 
-/** A call whose handler may run. */
-export interface StartedRun {
-  readonly call: object
-  readonly ending: RunEnding
+/** A write whose handler may run: what its call has beside that of a guarded request, and its record. */
+export interface StartedRecord {
+  readonly members: object
+  readonly record: RunRecord
 }
 
 /** What the idempotency record of an operation needs. */
-export interface RunDependencies {
+export interface RecordDependencies {
   readonly settings: Settings
   readonly operation: string
   /** Whether bodies of the operation may have old field names. */
   readonly hasOldFields: boolean
   readonly idempotency: IdempotencyPort
-  readonly accountOf: NonNullable<GateOptions<string, AccessLike>['accountOf']>
+  /** Returns the owner of an idempotency key. */
+  readonly accountOf: (access: AccessLike, facts: CanonicalFacts) => string
   /** Whether the query is part of a write. Undefined: it is for an existing handler only. */
   readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */
@@ -65,20 +63,23 @@ export interface RunDependencies {
 type Claim = Parameters<IdempotencyPort['complete']>[0]
 
 /** The result of beginning the record of a write: the run, the response of an earlier run, or a denial. */
-type Start = StartedRun | Denial | { readonly stored: WireResponse; readonly fields: readonly HeaderField[] }
+type Start =
+  | StartedRecord
+  | Denial
+  | { readonly stored: WireResponse; readonly fields: readonly HeaderField[] }
 
 /**
  * Begins the record of a write. Returns the run, the response of an earlier run, or a denial. If another run took the key over while
- * `prepare` ran, begins a second time and so finds that run. `captured`: an existing handler responds through its framework, and may read
- * any parameter of the query. Fault: `ERR_LEASE_LOST` if the key was taken over twice.
+ * `prepare` ran, begins a second time and so finds that run. `comparesQuery`: whether the query is part of the write, where the route does
+ * not say. Fault: `ERR_LEASE_LOST` if the key was taken over twice.
  */
-export async function startRun(
-  dependencies: RunDependencies,
+export async function startRecord(
+  dependencies: RecordDependencies,
   guarded: GuardedCall<AccessLike>,
   decision: DecisionDraft,
-  captured: boolean,
+  comparesQuery: boolean,
 ): Promise<Start> {
-  const begin = (): Promise<Start | undefined> => tryStart(dependencies, guarded, decision, captured)
+  const begin = (): Promise<Start | undefined> => tryStart(dependencies, guarded, decision, comparesQuery)
   const start = (await begin()) ?? (await begin())
   if (start) return start
   throw new Fault('ERR_LEASE_LOST', 'prepare outlived its lease twice: limit its calls to far below leaseMs')
@@ -86,17 +87,17 @@ export async function startRun(
 
 /** Begins the record of a write, once. Undefined: another run took the key over while `prepare` ran. */
 async function tryStart(
-  dependencies: RunDependencies,
+  dependencies: RecordDependencies,
   guarded: GuardedCall<AccessLike>,
   decision: DecisionDraft,
-  captured: boolean,
+  comparesQueryByDefault: boolean,
 ): Promise<Start | undefined> {
   const {
     settings,
     operation,
     idempotency,
     accountOf,
-    comparesQuery = captured,
+    comparesQuery = comparesQueryByDefault,
     spending,
     reserves,
     prepare,
@@ -132,8 +133,8 @@ async function tryStart(
   if (!claim) return undefined
   const effect = { effectId: claim.effectId, fence: claim.fence }
   decision.effectId = claim.effectId
-  const call = { effect, prepared, ...guarded }
-  if (!spending || !reserves) return { call, ending: createEnding(dependencies, claim, decision) }
+  const members = { effect, prepared }
+  if (!spending || !reserves) return { members, record: createRecord(dependencies, claim, decision) }
   const reservations = createReservations({
     operation,
     guard: spending,
@@ -142,17 +143,17 @@ async function tryStart(
     settlesInFull: amount !== undefined,
   })
   const { reserve, spendsNothing } = reservations
-  const ending = (): RunEnding => createEnding(dependencies, claim, decision, reservations)
-  if (!amount) return { call: { reserve, spendsNothing, ...call }, ending: ending() }
+  const record = (): RunRecord => createRecord(dependencies, claim, decision, reservations)
+  if (!amount) return { members: { reserve, spendsNothing, ...members }, record: record() }
   const held = await orFree(dependencies, claim, async () => {
-    const given = checkedAmount(operation, () => amount(call))
+    const given = checkedAmount(operation, () => amount({ ...members, ...guarded }))
     const verdict = await reserve(given)
     // A client can send such an amount only through a body without a schema.
     if (!verdict.ok && verdict.code === 'invalid_request')
       settings.hints.mistake(`${operation} amount`, `${operation}: ${returned(given)}`)
     return verdict
   })
-  return held.ok ? { call: { hold: held.value, ...call }, ending: ending() } : held
+  return held.ok ? { members: { hold: held.value, ...members }, record: record() } : held
 }
 
 /** Notes the run that a denial is about, for the decision event. */
@@ -164,7 +165,7 @@ function noteUnknown(decision: DecisionDraft, { details }: Denial): void {
 
 /** Denies a replay if an amount that its run reserved exceeds the caller's limits on a single operation. */
 export async function checkReplay(
-  { operation, hasOldFields, spending }: Pick<RunDependencies, 'operation' | 'hasOldFields' | 'spending'>,
+  { operation, hasOldFields, spending }: Pick<RecordDependencies, 'operation' | 'hasOldFields' | 'spending'>,
   { access, json }: GuardedCall<AccessLike>,
   { spends = [] }: RecordedResponse,
 ): Promise<Denial | undefined> {
@@ -195,7 +196,7 @@ export function recordFields(
 
 /** Runs a step before the handler. If it denies or throws, nothing has taken effect, and the key is freed. */
 async function orFree<T>(
-  { settings, operation, idempotency }: RunDependencies,
+  { settings, operation, idempotency }: RecordDependencies,
   claim: Claim,
   step: () => Promise<Verdict<T>>,
 ): Promise<Verdict<T>> {
@@ -225,13 +226,13 @@ const NO_EFFECT: WireResponse = { status: 400, headers: [], body: '' }
 /** A response that leaves the outcome of a run unknown. It is never sent. */
 const UNKNOWN: WireResponse = { status: 500, headers: [], body: '' }
 
-/** Makes the ending of a run whose handler starts now. It is the same whether or not the client is still connected. */
-function createEnding(
-  { operation, settings, idempotency, noEffectStatuses }: RunDependencies,
+/** Makes the record of a run whose handler starts now. It ends in the same way whether or not the client is still connected. */
+function createRecord(
+  { operation, settings, idempotency, noEffectStatuses }: RecordDependencies,
   claim: Claim,
   decision: DecisionDraft,
   reservations?: RunReservations,
-): RunEnding {
+): RunRecord {
   const report = (error: unknown): void => settings.report({ operation, error })
   const { maxRunMs } = idempotency
   const waiting =
@@ -245,10 +246,7 @@ function createEnding(
     reservations
       ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo), report)
       : idempotency.complete(claim, output)
-  const end = async (
-    output: WireResponse,
-    whyUnknown: UnknownCause,
-  ): ReturnType<RunEnding['finishCaptured']> => {
+  const end = async (output: WireResponse, whyUnknown: UnknownCause): Promise<RecordEnd> => {
     clearTimeout(waiting)
     const startedAt = performance.now()
     let cause = whyUnknown
@@ -275,12 +273,14 @@ function createEnding(
       if (decision.outcome === 'unknown') settings.hints.unknownOutcome(operation, claim.effectId, cause)
     }
   }
-  const endFailed = async (failure: HandlerFailure): ReturnType<RunEnding['finishCaptured']> => {
-    const noEffect = hadNoEffect(noEffectStatuses, failure)
-    if (noEffect) reservations?.releaseAll()
-    return end(noEffect ? NO_EFFECT : UNKNOWN, { text: failureText(failure), wasThrown: true })
-  }
   return {
+    noEffectStatuses,
+    end: output => end(output, { text: `the response has the status ${output.status}` }),
+    fail(failure) {
+      const noEffect = hadNoEffect(noEffectStatuses, failure)
+      if (noEffect) reservations?.releaseAll()
+      return end(noEffect ? NO_EFFECT : UNKNOWN, { text: failureText(failure), wasThrown: true })
+    },
     async leaveUnknown(status) {
       clearTimeout(waiting)
       decision.outcome = 'unknown'
@@ -288,23 +288,6 @@ function createEnding(
       settings.hints.unknownOutcome(operation, claim.effectId, {
         text: `a response of status ${status} was sent before the handler is known to have ended, as a time-out does`,
       })
-    },
-    isNoEffect: status => hadNoEffect(noEffectStatuses, { status }),
-    finishCaptured: captured => end(captured, responseCause(captured)),
-    async finishFailed(failure) {
-      await endFailed(failure)
-    },
-    async finish(outcome) {
-      const { final, stored } = storable(outcome)
-      const ended =
-        final.kind === 'failure'
-          ? endFailed({ error: final.error, status: stored.status })
-          : end(stored, responseCause(stored))
-      const { instead, fields } = await ended
-      const mayShow =
-        final.kind === 'failure' &&
-        hadNoEffect(noEffectStatuses, { error: final.error, status: stored.status })
-      return { outcome: instead ?? (mayShow ? outcomeOfFailure(final) : final), fields }
     },
   }
 }
@@ -316,24 +299,10 @@ const noResponse = (operation: string, { effectId }: Claim, maxRunMs: number): s
 const runOutcome = (state: string): Decision['outcome'] =>
   state === 'stored' || state === 'released' || state === 'unknown' || state === 'late' ? state : undefined
 
-const responseCause = ({ status }: WireResponse): UnknownCause => ({
-  text: `the response has the status ${status}`,
-})
-
 /** Describes a failure for the operator: the name of the error and its status, but not its message, which may have values of a request. */
 function failureText({ error, status }: HandlerFailure): string {
   if (error === undefined) return `an error handler responded with ${status}`
   const name = error instanceof Error ? error.name : typeof error
   const statuses = statusesOf(error)
   return `the handler threw ${shownName(name)}${statuses.length === 0 ? '' : ` with status ${statuses[0]}`}`
-}
-
-/** Returns an outcome with its stored form. A response that JSON cannot represent becomes a failure before the run ends. */
-function storable(outcome: Outcome): { readonly final: Outcome; readonly stored: WireResponse } {
-  try {
-    return { final: outcome, stored: storedForm(outcome) }
-  } catch (error) {
-    const final: Outcome = { kind: 'failure', error }
-    return { final, stored: storedForm(final) }
-  }
 }
