@@ -11,8 +11,8 @@ import t, { type Test } from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost, type WalletUser } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { done } from '../harness/host-work.ts'
-import { moneyUser } from '../harness/money.ts'
+import { done } from '../reference-host/harness/host-work.ts'
+import { moneyUser } from '../reference-host/harness/money.ts'
 
 const WORKER = process.env['CITUS_WORKER']
 const START_CENTS = 100_000

@@ -36,11 +36,11 @@ import {
   NODE_REDIS_SETTINGS,
   PG_SETTINGS,
   type OpenedRedis,
-} from '../harness/client-settings.ts'
-import { EMPTY } from '../harness/kept-postgres.ts'
-import { instrumentPg, type InstrumentationOptions } from '../harness/pg-instrumentation.ts'
+} from '../harness/databases/client-settings.ts'
+import { EMPTY } from '../harness/databases/kept-postgres.ts'
+import { instrumentPg, type InstrumentationOptions } from './pg-instrumentation.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
-import { countTimers } from '../harness/timers.ts'
+import { countTimers } from './timers.ts'
 import { installTools } from '../harness/tools.ts'
 import { appendRedisFeed, appendSqlFeed, readRedisFeed, readSqlFeed } from '../session-issuer/feeds.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { distributeSchema } from './citus.ts'
+import { distributeSchema } from './databases/citus.ts'
 import { uniqueName } from './stores.ts'
 
 /** Which stores a test host runs on. */

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { filesBelow } from './files.ts'
-import { compiled } from './test-processes.ts'
-import { runTests, type FileRun } from './test-process.ts'
+import { compiled } from './run/test-processes.ts'
+import { runTests, type FileRun } from './run/test-process.ts'
 import { TIMES } from './random-cases.ts'
 
 const RACES = [

@@ -7,7 +7,7 @@ import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
 import Database from 'libsql'
 import pg from 'pg'
 import { createClient } from 'redis'
-import { distributeSchema } from './citus.ts'
+import { distributeSchema } from './databases/citus.ts'
 
 /** Clients over separate connections to one real store, and what closes them. */
 export interface Connections<Client> {

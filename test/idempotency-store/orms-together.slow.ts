@@ -6,7 +6,7 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import t from 'tap'
-import { openOrm, ORM_NAMES } from '../harness/orms.ts'
+import { openOrm, ORM_NAMES } from '../harness/databases/orms.ts'
 import { turnOf } from '../harness/turns.ts'
 import { response, write } from './support.ts'
 

@@ -5,7 +5,7 @@ import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { openOrm, ORM_NAMES } from '../harness/orms.ts'
+import { openOrm, ORM_NAMES } from '../harness/databases/orms.ts'
 import { response, write } from './support.ts'
 
 async function setUp(t: Test, name: string) {

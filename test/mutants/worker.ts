@@ -89,7 +89,7 @@ export async function startWorker(): Promise<Worker> {
     env: NodeJS.ProcessEnv = {},
   ): Promise<Outcome> => {
     // The hooks by which several files share a process take a second, as long as loading the host.
-    const scripts = tests.length === 1 ? tests : ['build/test/harness/several.js', ...tests]
+    const scripts = tests.length === 1 ? tests : ['build/test/harness/run/several.js', ...tests]
     const child = plainNode(scripts, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -2,11 +2,11 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { branchOfXpub } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
-import { startEvm } from '../harness/evm.ts'
+import { startEvm } from '../harness/chain/evm.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { startTestHost } from '../harness/host.ts'
-import { moneyUser, type MoneyUser } from '../harness/money.ts'
-import { chainUser, payinChain } from '../harness/paid-host.ts'
+import { moneyUser, type MoneyUser } from './harness/money.ts'
+import { chainUser, payinChain } from './harness/paid-host.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(5)).derive("m/44'/60'/0'")
 const { addressAt } = branchOfXpub(key.publicExtendedKey)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
-import { runShell, shellLines } from '../harness/pages.ts'
+import { runShell, shellLines } from './harness/pages/pages.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { partnerOwner, revealed, sessionOwner, userOwner } from '../harness/cards.ts'
+import { partnerOwner, revealed, sessionOwner, userOwner } from './harness/cards.ts'
 import { startTestHost } from '../harness/host.ts'
 
 t.test('numbers and keys are in no file, event or metric, and are the same after a restart', async t => {

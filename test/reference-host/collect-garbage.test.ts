@@ -2,7 +2,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { rows } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
-import { startOpenHost } from '../harness/open-host.ts'
+import { startOpenHost } from './harness/open-host.ts'
 
 const clock = manualClock()
 const { host, db, close } = await startOpenHost(clock)

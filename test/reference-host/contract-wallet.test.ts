@@ -1,10 +1,10 @@
 import t from 'tap'
 import { concatHex, encodeAbiParameters, type Hex } from 'viem'
 import { serializeErc6492Signature } from 'viem/utils'
-import { contractsOf } from '../harness/contracts.ts'
-import { delegate } from '../harness/delegate.ts'
-import { startEvm, transact } from '../harness/evm.ts'
-import { signedLogin, signIn } from '../harness/web-sign-in.ts'
+import { contractsOf } from '../harness/chain/contracts.ts'
+import { delegate } from '../harness/chain/delegate.ts'
+import { startEvm, transact } from '../harness/chain/evm.ts'
+import { signedLogin, signIn } from './harness/web-sign-in.ts'
 import {
   bearer,
   newWallet,

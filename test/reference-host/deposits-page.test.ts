@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
-import { runShell, shellLines } from '../harness/pages.ts'
+import { runShell, shellLines } from './harness/pages/pages.ts'
 
 t.test('every line of docs/deposits-and-withdrawals.md works as printed', async t => {
   const host = await startTestHost()

@@ -8,9 +8,9 @@ import t, { type Test } from 'tap'
 import { openDatabaseOf } from '../harness/database-rows.ts'
 import { bearer, bootstrapUser, newWallet, request, signedBootstrap } from '../harness/host.ts'
 import { internals } from '../harness/internals.ts'
-import { newMoneyUser } from '../harness/money.ts'
-import { archivingPostgres } from '../harness/archiving-postgres.ts'
-import { memberOf, withdrawalBody } from '../harness/transfers.ts'
+import { newMoneyUser } from './harness/money.ts'
+import { archivingPostgres } from './archiving-postgres.ts'
+import { memberOf, withdrawalBody } from './harness/transfers.ts'
 
 /** A provider of withdrawals that remembers in this process what it has paid out. */
 function payer(): Providers {

@@ -3,8 +3,8 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, bootstrapUser, newWallet, type HttpResponse } from '../harness/host.ts'
-import { startOpenHost } from '../harness/open-host.ts'
-import { webToken } from '../harness/web-sign-in.ts'
+import { startOpenHost } from './harness/open-host.ts'
+import { webToken } from './harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const { host, db, close } = await startOpenHost(clock, { DIRECT_USER_KEY: 'on' })

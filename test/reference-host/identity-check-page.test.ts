@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
 import { internals } from '../harness/internals.ts'
-import { WEBHOOK_SECRET } from '../harness/kyc.ts'
-import { runShell, shellLines } from '../harness/pages.ts'
+import { WEBHOOK_SECRET } from './harness/kyc.ts'
+import { runShell, shellLines } from './harness/pages/pages.ts'
 
 t.test('every line of docs/identity-check.md works as printed', async t => {
   const host = await startTestHost({ PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` })

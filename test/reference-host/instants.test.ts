@@ -1,7 +1,7 @@
 // Every place of the API that reads an instant reads RFC 3339 in full.
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
-import { partnerUser } from '../harness/partner.ts'
+import { partnerUser } from './harness/partner.ts'
 import { sampleOf } from '../harness/random-cases.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })

@@ -6,7 +6,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../harness/host.ts'
-import { kycBody } from '../harness/kyc.ts'
+import { kycBody } from './harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
 
 interface OperationDescription {

@@ -1,9 +1,9 @@
 // Repeats of writes whose idempotency records are gone.
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { moneyUser, newMoneyUser } from '../harness/money.ts'
-import { startOpenHost } from '../harness/open-host.ts'
-import { OUTSIDE } from '../harness/transfers.ts'
+import { moneyUser, newMoneyUser } from './harness/money.ts'
+import { startOpenHost } from './harness/open-host.ts'
+import { OUTSIDE } from './harness/transfers.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))

@@ -3,7 +3,7 @@ import t from 'tap'
 import { internals } from '../harness/internals.ts'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
-import { partnerUser } from '../harness/partner.ts'
+import { partnerUser } from './harness/partner.ts'
 import { sampleOf } from '../harness/random-cases.ts'
 
 interface Schema {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
-import { memberOf, withdrawalBody } from '../harness/transfers.ts'
+import { memberOf, withdrawalBody } from './harness/transfers.ts'
 
 type Surface = 'user' | 'partner'
 type Requirements = 'on' | 'partner'

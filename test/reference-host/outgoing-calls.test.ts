@@ -5,7 +5,7 @@ import { authStartCli } from '@gatewright/client/user'
 import { discoverKeys, remoteKeys } from '@gatewright/scope-guard'
 import { sampleApplication, viemReader } from '@gatewright/reference-host/internal'
 import t from 'tap'
-import { hostileBehaviours, hostileServer } from '../harness/hostile-servers.ts'
+import { hostileBehaviours, hostileServer } from './harness/hostile-servers.ts'
 import { internals } from '../harness/internals.ts'
 
 const { call: callHost, checkedProvider, PORTS, rpcClients, webhookSender } = internals

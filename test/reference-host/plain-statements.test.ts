@@ -5,13 +5,13 @@ import { createLedger } from '@gatewright/host/internal'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { cardUser } from '../harness/card-payments.ts'
+import { cardUser } from './harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
-import { CHORES, done } from '../harness/host-work.ts'
-import { moneyUser, payinOf } from '../harness/money.ts'
-import { recordStatements } from '../harness/partitions.ts'
+import { CHORES, done } from './harness/host-work.ts'
+import { moneyUser, payinOf } from './harness/money.ts'
+import { recordStatements } from './harness/partitions.ts'
 import { uniqueName } from '../harness/stores.ts'
-import { memberOf, withdrawalBody } from '../harness/transfers.ts'
+import { memberOf, withdrawalBody } from './harness/transfers.ts'
 
 /** What does not work behind a pooler or on several machines. */
 const FORBIDDEN = /advisory|trigger|plpgsql|create function|\bdo \$|pg_locks|xid8|pg_snapshot/i

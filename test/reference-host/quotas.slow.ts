@@ -4,8 +4,8 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { bootstrapUser, startTestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { moneyUser, type MoneyUser } from '../harness/money.ts'
-import { withdrawalBody } from '../harness/transfers.ts'
+import { moneyUser, type MoneyUser } from './harness/money.ts'
+import { withdrawalBody } from './harness/transfers.ts'
 
 /** A quota: what fills it, how many rows it allows, and the body of the n-th row. */
 interface Quota {

@@ -3,10 +3,10 @@ import { rows } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { cardUser, networkEvent, networkRequest, type CardUser } from '../harness/card-payments.ts'
+import { cardUser, networkEvent, networkRequest, type CardUser } from './harness/card-payments.ts'
 import { bootstrapUser, type HttpResponse } from '../harness/host.ts'
-import { kycBody, kycPartnerUser, WEBHOOK_SECRET } from '../harness/kyc.ts'
-import { startOpenHost } from '../harness/open-host.ts'
+import { kycBody, kycPartnerUser, WEBHOOK_SECRET } from './harness/kyc.ts'
+import { startOpenHost } from './harness/open-host.ts'
 
 const DAY_MS = 86_400_000
 const YEARS = 800 * DAY_MS

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { runHostSuites } from '../harness/host-suites.ts'
-import { startRedisCluster } from '../harness/redis-cluster.ts'
+import { runHostSuites } from './host-suites.ts'
+import { startRedisCluster } from '../harness/databases/redis-cluster.ts'
 
 t.test('the host passes its suites of keys and limits on the embedded database with Redis', t =>
   runHostSuites(t, 'embedded+redis'),

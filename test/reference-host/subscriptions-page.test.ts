@@ -4,11 +4,11 @@ import { PAYIN_MOVES } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { mine, newestBlockTime, startEvm } from '../harness/evm.ts'
-import { DEVELOPMENT_MNEMONIC } from '../harness/evm.ts'
+import { mine, newestBlockTime, startEvm } from '../harness/chain/evm.ts'
+import { DEVELOPMENT_MNEMONIC } from '../harness/chain/evm.ts'
 import { startTestHost } from '../harness/host.ts'
-import { runShell, shellLines } from '../harness/pages.ts'
-import { payinChain } from '../harness/paid-host.ts'
+import { runShell, shellLines } from './harness/pages/pages.ts'
+import { payinChain } from './harness/paid-host.ts'
 
 t.test('every line of docs/subscriptions.md works as printed, on a chain too', async t => {
   const chain = await startEvm()

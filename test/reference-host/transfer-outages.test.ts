@@ -5,7 +5,7 @@ import type { WithdrawalProvider } from '@gatewright/reference-host'
 import type { DepositProvider } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
-import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from '../harness/transfers.ts'
+import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from './harness/transfers.ts'
 import { internals } from '../harness/internals.ts'
 
 const { PORTS } = internals

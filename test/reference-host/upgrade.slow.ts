@@ -8,7 +8,7 @@ import {
   type RequestOptions,
 } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { newMoneyUser, type MoneyUser } from '../harness/money.ts'
+import { newMoneyUser, type MoneyUser } from './harness/money.ts'
 import { runNode } from '../harness/node.ts'
 import { PROGRAMS } from '../harness/programs.ts'
 

@@ -1,10 +1,10 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { mine, startEvm } from '../harness/evm.ts'
+import { mine, startEvm } from '../harness/chain/evm.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { startTestHost } from '../harness/host.ts'
-import { ask, causesOf, chainUser, payinChain, unitsOf } from '../harness/paid-host.ts'
-import { rpcFront } from '../harness/rpc-front.ts'
+import { ask, causesOf, chainUser, payinChain, unitsOf } from './harness/paid-host.ts'
+import { rpcFront } from '../harness/chain/rpc-front.ts'
 
 const chain = await startEvm()
 t.teardown(() => chain.stop())

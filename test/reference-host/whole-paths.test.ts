@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { bearer, type HttpResponse } from '../harness/host.ts'
-import { kycBody } from '../harness/kyc.ts'
-import { newMoneyUser } from '../harness/money.ts'
-import { startOpenHost, type OpenHost } from '../harness/open-host.ts'
+import { kycBody } from './harness/kyc.ts'
+import { newMoneyUser } from './harness/money.ts'
+import { startOpenHost, type OpenHost } from './harness/open-host.ts'
 import { manualClock } from '@gatewright/kernel/testing'
-import { memberOf, withdrawalBody } from '../harness/transfers.ts'
+import { memberOf, withdrawalBody } from './harness/transfers.ts'
 
 const GATES = ['on', 'partner'] as const
 

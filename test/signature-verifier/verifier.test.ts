@@ -4,7 +4,7 @@ import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../harness/random-cases.ts'
-import { mistyped } from '../harness/addresses.ts'
+import { mistyped } from '../harness/chain/addresses.ts'
 import { type Fields, fieldsFor, newWallet, openVerifier, signed, textA, textB } from './wallets.ts'
 
 const wallet = newWallet()

@@ -8,7 +8,7 @@ import { migrateCredentials, postgresCredentials } from '@gatewright/session-iss
 import t from 'tap'
 import { filesBelow } from '../harness/files.ts'
 import { openPostgres } from '../harness/stores.ts'
-import { dividedTables } from '../harness/table-marks.ts'
+import { dividedTables } from '../harness/databases/table-marks.ts'
 
 interface Lock {
   /** A table whose rows it protects, and the column by which it is divided: the lock has the same value. */

@@ -9,7 +9,7 @@ import { migrateCredentials } from '@gatewright/session-issuer/postgres'
 import { migrateNonces } from '@gatewright/signature-verifier/postgres'
 import t from 'tap'
 import { openPostgres } from '../harness/stores.ts'
-import { ddls, dividedTables, tablesOf, type MarkedTable } from '../harness/table-marks.ts'
+import { ddls, dividedTables, tablesOf, type MarkedTable } from '../harness/databases/table-marks.ts'
 
 /** What is wrong with the marks of a table. */
 function problems({ name, marks, explained }: MarkedTable): string[] {

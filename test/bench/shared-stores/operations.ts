@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { cardUser } from '../../harness/card-payments.ts'
+import { cardUser } from '../../reference-host/harness/card-payments.ts'
 import { bearer, bootstrapUser, request, type TestHost } from '../../harness/host.ts'
-import { withdrawalBody } from '../../harness/transfers.ts'
+import { withdrawalBody } from '../../reference-host/harness/transfers.ts'
 import type { Request } from '../load.ts'
 
 /** A user with money, a card, a key and a session. */

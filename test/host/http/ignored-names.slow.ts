@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
-import { runShell, shellLines } from '../../harness/pages.ts'
+import { runShell, shellLines } from '../../reference-host/harness/pages/pages.ts'
 
 // Runs every line of docs/api.md, which has one for each operation, through a front that adds an unknown member and an
 // unknown query parameter to each request.

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
-import { partnerUser } from '../../harness/partner.ts'
+import { partnerUser } from '../../reference-host/harness/partner.ts'
 import { sampleOf } from '../../harness/random-cases.ts'
-import { webToken } from '../../harness/web-sign-in.ts'
+import { webToken } from '../../reference-host/harness/web-sign-in.ts'
 
 interface OperationDescription {
   readonly operationId: string

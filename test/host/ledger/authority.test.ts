@@ -5,7 +5,7 @@ import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
-import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../../reference-host/harness/money.ts'
 import { inlined } from '../../harness/openapi.ts'
 import {
   CapModel,

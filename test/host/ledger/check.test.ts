@@ -2,8 +2,8 @@ import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/k
 import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host/internal'
 import { migrateHost, systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
-import { ON_CITUS } from '../../harness/citus.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
+import { ON_CITUS } from '../../harness/databases/citus.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openPostgresPool, openSqlite, uniqueName } from '../../harness/stores.ts'
 

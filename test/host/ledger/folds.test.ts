@@ -3,8 +3,8 @@ import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
-import { openKeptPostgres } from '../../harness/kept-postgres.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
+import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000

@@ -14,9 +14,9 @@ import type { SpendHold } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { holds } from '../../harness/holds.ts'
-import { openKeptPostgres } from '../../harness/kept-postgres.ts'
+import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000

@@ -4,7 +4,7 @@ import { race } from '@gatewright/kernel/testing'
 import { createLedger, ledgerAccounts, migrateLedger, newId, type Transfer } from '@gatewright/host/internal'
 import { systemAccounts, migrateHost } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 

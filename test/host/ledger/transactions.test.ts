@@ -2,7 +2,7 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import { ledgerAccounts, migrateLedger, createLedger, newId } from '@gatewright/host/internal'
 import { migrateHost, systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 

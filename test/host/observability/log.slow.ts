@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import t from 'tap'
 import { request } from '../../harness/host.ts'
-import { listening } from '../../harness/listening.ts'
+import { listening } from './listening.ts'
 import { plainNode } from '../../harness/node.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 

@@ -3,9 +3,9 @@ import { rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/host'
 import fc from 'fast-check'
-import { ON_CITUS } from '../../harness/citus.ts'
+import { ON_CITUS } from '../../harness/databases/citus.ts'
 import { randomCases } from '../../harness/random-cases.ts'
-import { onBothDatabases } from '../../harness/host-tables.ts'
+import { onBothDatabases } from '../../harness/databases/host-tables.ts'
 
 const NOW = 1_767_225_600_000
 const card: Subject = { kind: 'card', id: 'card_1' }

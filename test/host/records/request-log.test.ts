@@ -2,9 +2,9 @@ import type { Decision } from '@gatewright/http'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { onBothDatabases } from '../../harness/host-tables.ts'
+import { onBothDatabases } from '../../harness/databases/host-tables.ts'
 import { internals } from '../../harness/internals.ts'
-import { storedBytes } from '../../harness/stored-bytes.ts'
+import { storedBytes } from '../../harness/databases/stored-bytes.ts'
 import { REQUEST_ROWS } from '../../workspace/bounds.ts'
 
 const { createRequestLog, NEWEST_SEARCHED, requests } = internals

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { createSealer, rewrapColumn } from '@gatewright/host/internal'
 import { sealedColumns } from '@gatewright/reference-host/internal'
-import { onBothDatabases } from '../../harness/host-tables.ts'
+import { onBothDatabases } from '../../harness/databases/host-tables.ts'
 
 const key = (id: string) => ({ id, secret: randomBytes(32) })
 const [old, current] = [key('old'), key('new')]

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { newMoneyUser } from '../../harness/money.ts'
+import { newMoneyUser } from '../../reference-host/harness/money.ts'
 
 /** Makes a role that may read and write rows in the schema of a URL, and nothing else. Returns the URL with this role. */
 async function roleWithoutDdl(t: Test, databaseUrl: string): Promise<string> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { spawnHost, startTestHost } from '../../harness/host.ts'
-import { startProxiedRedisCluster } from '../../harness/redis-cluster.ts'
+import { startProxiedRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { freePort } from '../../harness/services.ts'
 
 function folder(t: Test): string {

@@ -2,7 +2,7 @@
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'
-import { startRedisCluster } from '../../harness/redis-cluster.ts'
+import { startRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { startRedis } from '../../harness/services.ts'
 
 const { withRedis } = (await import(

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'
 import { startTestHost } from '../../harness/host.ts'
-import { startWatchedRedis, type WatchedRedis } from '../../harness/redis-sentinel.ts'
+import { startWatchedRedis, type WatchedRedis } from '../../harness/databases/redis-sentinel.ts'
 
 // Not exported by the package.
 const { withRedis } = (await import(

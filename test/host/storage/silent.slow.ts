@@ -5,7 +5,7 @@ import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { startProxiedRedisCluster } from '../../harness/redis-cluster.ts'
+import { startProxiedRedisCluster } from '../../harness/databases/redis-cluster.ts'
 
 type Storage = typeof import('../../../packages/host/dist/storage/redis.js') &
   typeof import('../../../packages/host/dist/storage/postgres.js')

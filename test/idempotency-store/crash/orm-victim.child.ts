@@ -1,7 +1,7 @@
 // A server whose handler writes a payment with an ORM. It serves 30 duplicates and kills itself at a statement of `pg`. Arguments: ORM,
 // schema, key, when, statement. Exit code 0: the statement was never reached.
 import pg from 'pg'
-import { POSTGRES_ORMS } from '../../harness/orms.ts'
+import { POSTGRES_ORMS } from '../../harness/databases/orms.ts'
 import { payByOrm } from './pay-by-orm.ts'
 
 const [name, schema, key, when, at] = process.argv.slice(2) as [

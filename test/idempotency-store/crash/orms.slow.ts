@@ -4,7 +4,7 @@ import { migrateIdempotency } from '@gatewright/idempotency-store/postgres'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { openOrm } from '../../harness/orms.ts'
+import { openOrm } from '../../harness/databases/orms.ts'
 import { turnOf } from '../../harness/turns.ts'
 import { payByOrm } from './pay-by-orm.ts'
 

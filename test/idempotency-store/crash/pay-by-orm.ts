@@ -1,6 +1,6 @@
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import type { TeamOrm } from '../../harness/orms.ts'
+import type { TeamOrm } from '../../harness/databases/orms.ts'
 import { response, write } from '../support.ts'
 
 /** Makes a server's write, whose handler writes a payment with an ORM. It resolves to the body of the response. */

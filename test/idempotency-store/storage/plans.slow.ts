@@ -4,7 +4,7 @@ import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { buffersOf, explainQueries, nodesOf, type StatementPlans } from '../../harness/explain.ts'
+import { buffersOf, explainQueries, nodesOf, type StatementPlans } from '../../harness/databases/explain.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { LEASE, NOW } from './hosts.ts'
 

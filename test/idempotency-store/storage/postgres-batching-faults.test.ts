@@ -5,7 +5,7 @@ import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { faultProxy, race } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/faulty.ts'
+import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import {
   beginAll,

@@ -9,7 +9,7 @@ import type { BeginResult, Ending } from '@gatewright/idempotency-store/internal
 import { GRACE_MS } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlTransaction } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'
-import { ON_CITUS } from '../../harness/citus.ts'
+import { ON_CITUS } from '../../harness/databases/citus.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 const done = (response: string, expiresAt = 9000): Ending => ({ state: 'done', response, expiresAt })

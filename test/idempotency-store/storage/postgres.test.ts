@@ -6,8 +6,8 @@ import {
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/faulty.ts'
-import { openKeptPostgres } from '../../harness/kept-postgres.ts'
+import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 

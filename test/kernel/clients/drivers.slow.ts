@@ -8,8 +8,8 @@ import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import t from 'tap'
-import { startRedisCluster } from '../../harness/redis-cluster.ts'
-import { startWatchedRedis } from '../../harness/redis-sentinel.ts'
+import { startRedisCluster } from '../../harness/databases/redis-cluster.ts'
+import { startWatchedRedis } from '../../harness/databases/redis-sentinel.ts'
 import { runner } from '../../harness/runner.ts'
 
 const cluster = await startRedisCluster()

@@ -4,7 +4,7 @@ import { redisScript, runScript } from '@gatewright/kernel/internal/redis'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import t from 'tap'
-import { startRedisCluster } from '../../harness/redis-cluster.ts'
+import { startRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { uniqueName } from '../../harness/stores.ts'
 
 const cluster = await startRedisCluster()

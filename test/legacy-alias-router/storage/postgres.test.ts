@@ -1,8 +1,8 @@
 import { migrateAliasUsage, postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/faulty.ts'
-import { openKeptPostgres } from '../../harness/kept-postgres.ts'
+import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 

@@ -1,7 +1,7 @@
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
-import { faultyRedis } from '../../harness/faulty.ts'
+import { faultyRedis } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hostSecrets } from '../../harness/host-stores.ts'
-import { startRedisCluster } from '../../harness/redis-cluster.ts'
+import { startRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { createDatabase, startPostgresServer } from '../postgres.ts'
 import { sendCommand } from '../redis.ts'
 import type { Fault, Stage } from '../stage.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hostSecrets } from '../../harness/host-stores.ts'
-import { startWatchedRedis, type WatchedRedis } from '../../harness/redis-sentinel.ts'
+import { startWatchedRedis, type WatchedRedis } from '../../harness/databases/redis-sentinel.ts'
 import { createDatabase, startPostgresServer } from '../postgres.ts'
 import type { Fault, Stage } from '../stage.ts'
 import { HIGH_LIMITS } from './redis.ts'

@@ -1,6 +1,6 @@
 // What every write of the operation table makes a host keep: the largest request of each is made, and its bytes are counted.
 import t from 'tap'
-import { storedBytes } from '../../harness/stored-bytes.ts'
+import { storedBytes } from '../../harness/databases/stored-bytes.ts'
 import { BOUNDS } from '../../workspace/bounds.ts'
 import { close, db, host } from './callers.ts'
 import { LARGEST } from './largest-writes.ts'

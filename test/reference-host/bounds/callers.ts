@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, type HttpResponse } from '../../harness/host.ts'
-import { startPaidHost } from '../../harness/paid-host.ts'
-import { memberOf } from '../../harness/transfers.ts'
+import { startPaidHost } from '../harness/paid-host.ts'
+import { memberOf } from '../harness/transfers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-bounds-'))
 const env = { DATA_DIR: folder, RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '300' }

@@ -1,9 +1,9 @@
 // The largest request that each write of the operation table accepts.
 import { randomUUID } from 'node:crypto'
 import { bearer, newWallet, signedBootstrap, type HttpResponse } from '../../harness/host.ts'
-import { kycBody } from '../../harness/kyc.ts'
-import { memberOf, OUTSIDE } from '../../harness/transfers.ts'
-import { signedLogin, webToken } from '../../harness/web-sign-in.ts'
+import { kycBody } from '../harness/kyc.ts'
+import { memberOf, OUTSIDE } from '../harness/transfers.ts'
+import { signedLogin, webToken } from '../harness/web-sign-in.ts'
 import {
   clock,
   friend,

@@ -6,10 +6,10 @@ import { viemReader, type ChainReader } from '@gatewright/reference-host/interna
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
-import { accountOf, deployErc20 } from '../../harness/erc20.ts'
-import { mine, rpc, startEvm } from '../../harness/evm.ts'
+import { accountOf, deployErc20 } from '../../harness/chain/erc20.ts'
+import { mine, rpc, startEvm } from '../../harness/chain/evm.ts'
 import { holds } from '../../harness/holds.ts'
-import { rpcFront, type RpcEntry, type RpcFront } from '../../harness/rpc-front.ts'
+import { rpcFront, type RpcEntry, type RpcFront } from '../../harness/chain/rpc-front.ts'
 
 const chain = await startEvm()
 t.teardown(() => chain.stop())

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { viemReader, type ChainReader } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
-import { accountOf, deployErc20, TOKENS } from '../../harness/erc20.ts'
+import { accountOf, deployErc20, TOKENS } from '../../harness/chain/erc20.ts'
 import {
   mine,
   newestBlockTime,
@@ -13,8 +13,8 @@ import {
   startEvm,
   transact,
   withoutMining,
-} from '../../harness/evm.ts'
-import { rpcFront, type RpcEntry, type RpcFront } from '../../harness/rpc-front.ts'
+} from '../../harness/chain/evm.ts'
+import { rpcFront, type RpcEntry, type RpcFront } from '../../harness/chain/rpc-front.ts'
 
 const chain = await startEvm()
 t.teardown(() => chain.stop())

@@ -14,8 +14,8 @@ import {
   startTestHost,
   type WalletUser,
 } from '../../harness/host.ts'
-import { cuttingProxy } from '../../harness/cutting-proxy.ts'
-import { signedLogin } from '../../harness/web-sign-in.ts'
+import { cuttingProxy } from './cutting-proxy.ts'
+import { signedLogin } from '../harness/web-sign-in.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-account-'))

@@ -7,7 +7,7 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, request, spawnHost } from '../../harness/host.ts'
-import { webToken } from '../../harness/web-sign-in.ts'
+import { webToken } from '../harness/web-sign-in.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-accounts-'))

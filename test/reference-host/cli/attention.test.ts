@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { cardUser, networkEvent, networkRequest } from '../../harness/card-payments.ts'
+import { cardUser, networkEvent, networkRequest } from '../harness/card-payments.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
-import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
-import { fundedUser, memberOf } from '../../harness/transfers.ts'
+import { signedFields, WEBHOOK_SECRET } from '../harness/kyc.ts'
+import { fundedUser, memberOf } from '../harness/transfers.ts'
 
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-attention-'))
 t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))

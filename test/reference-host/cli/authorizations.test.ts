@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { cardUser } from '../../harness/card-payments.ts'
+import { cardUser } from '../harness/card-payments.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost } from '../../harness/host.ts'
 

@@ -10,7 +10,7 @@ import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewrightProcess } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
-import { newMoneyUser } from '../../harness/money.ts'
+import { newMoneyUser } from '../harness/money.ts'
 
 const WRITERS = 4
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-backup-'))

@@ -6,7 +6,7 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
-import { kycBody } from '../../harness/kyc.ts'
+import { kycBody } from '../harness/kyc.ts'
 
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-kyc-'))
 t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))

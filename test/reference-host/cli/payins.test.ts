@@ -8,11 +8,11 @@ import { branchOfXpub } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { mine, startEvm } from '../../harness/evm.ts'
+import { mine, startEvm } from '../../harness/chain/evm.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
-import { ask, chainUser, payinChain } from '../../harness/paid-host.ts'
+import { ask, chainUser, payinChain } from '../harness/paid-host.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/60'/0'")
 const { addressAt } = branchOfXpub(key.publicExtendedKey)

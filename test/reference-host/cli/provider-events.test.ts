@@ -1,11 +1,11 @@
 import t from 'tap'
-import { cardUser, networkEvent, networkRequest } from '../../harness/card-payments.ts'
+import { cardUser, networkEvent, networkRequest } from '../harness/card-payments.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser } from '../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { startOperatedHost } from '../../harness/operator.ts'
+import { startOperatedHost } from '../harness/operator.ts'
 
 // Commands run beside the host, which the embedded database does not allow.
 const { env: stores, drop } = await hostStoresEnv('postgres')

@@ -9,8 +9,8 @@ import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { hostStores, hostStoresEnv } from '../../harness/host-stores.ts'
-import { newMoneyUser, payinOf } from '../../harness/money.ts'
-import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
+import { newMoneyUser, payinOf } from '../harness/money.ts'
+import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-repair-'))
 const stores = await hostStoresEnv(hostStores())

@@ -7,8 +7,8 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
-import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
-import { fundedUser, memberOf, withdrawalBody } from '../../harness/transfers.ts'
+import { signedFields, WEBHOOK_SECRET } from '../harness/kyc.ts'
+import { fundedUser, memberOf, withdrawalBody } from '../harness/transfers.ts'
 
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-withdrawals-'))
 t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))

@@ -1,10 +1,10 @@
 // Very many rows of one account in each list of money: a page costs the same everywhere, with and without a range of time.
 import pg from 'pg'
 import t from 'tap'
-import { buffersOf, explainQueries, nodesOf } from '../../harness/explain.ts'
+import { buffersOf, explainQueries, nodesOf } from '../../harness/databases/explain.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost } from '../../harness/host.ts'
-import { newMoneyUser } from '../../harness/money.ts'
+import { newMoneyUser } from '../harness/money.ts'
 import { MANY_ROWS as ROWS } from '../../harness/turns.ts'
 
 const MAX_BUFFERS = 80

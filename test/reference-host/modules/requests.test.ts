@@ -7,7 +7,7 @@ import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
-import { moneyUser } from '../../harness/money.ts'
+import { moneyUser } from '../harness/money.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { bearer, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
-import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
+import { newMoneyUser, type MoneyUser } from '../harness/money.ts'
 
 async function setUp(t: Test, ONBOARDING_GATES: 'on' | 'partner') {
   const host = await startTestHost({ RATE_LIMITS: 'off', ONBOARDING_GATES })

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 import type { HttpResponse } from '../../harness/host.ts'
-import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
-import { startOpenHost } from '../../harness/open-host.ts'
+import { newMoneyUser, type MoneyUser } from '../harness/money.ts'
+import { startOpenHost } from '../harness/open-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const { host, wrongSums, close } = await startOpenHost(clock)

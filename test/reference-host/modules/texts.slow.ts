@@ -4,15 +4,8 @@ import type { HttpResponse } from '../../harness/host.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
-import type { Place, Schema } from '../../harness/texts.ts'
-import {
-  HOSTILE_ESCAPES,
-  HOSTILE_TEXTS,
-  nestedJson,
-  put,
-  STORE_TEXTS,
-  textPlaces,
-} from '../../harness/texts.ts'
+import type { Place, Schema } from '../harness/texts.ts'
+import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, STORE_TEXTS, textPlaces } from '../harness/texts.ts'
 
 t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })

@@ -1,9 +1,9 @@
 // Reports of providers about objects that the host does not know, and with members that it does not understand.
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { networkEvent } from '../../harness/card-payments.ts'
+import { networkEvent } from '../harness/card-payments.ts'
 import { startTestHost, type HttpResponse } from '../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { WEBHOOK_SECRET } from '../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { bearer, type HttpResponse } from '../../harness/host.ts'
-import type { Random } from '../../harness/random.ts'
-import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
+import type { Random } from '../harness/random.ts'
+import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
 import { cardActs } from './card-acts.ts'
 import {

@@ -1,7 +1,7 @@
-import { networkRequest } from '../../harness/card-payments.ts'
+import { networkRequest } from '../harness/card-payments.ts'
 import type { HttpResponse } from '../../harness/host.ts'
-import type { Random } from '../../harness/random.ts'
-import { memberOf } from '../../harness/transfers.ts'
+import type { Random } from '../harness/random.ts'
+import { memberOf } from '../harness/transfers.ts'
 import { decided, event, write, wrong, type Act, type Client } from './client.ts'
 import { count, type KnownAuthorization, type KnownCard } from './model.ts'
 

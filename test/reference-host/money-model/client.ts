@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { networkEvent } from '../../harness/card-payments.ts'
+import { networkEvent } from '../harness/card-payments.ts'
 import { bearer, bootstrapUser, type HttpResponse, type TestHost } from '../../harness/host.ts'
-import type { Random } from '../../harness/random.ts'
+import type { Random } from '../harness/random.ts'
 import { leastAvailable, mostAvailable, newModel, policyOf, type Model, type Available } from './model.ts'
 
 /** A client in the model: a wallet, and a key below its first one, whose caps bind what leaves. */

@@ -9,12 +9,12 @@ import { toInteger } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createLedger } from '@gatewright/host/internal'
 import fc from 'fast-check'
-import { networkEvent, networkRequest } from '../../harness/card-payments.ts'
+import { networkEvent, networkRequest } from '../harness/card-payments.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
-import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../harness/transfers.ts'
+import { WEBHOOK_SECRET } from '../harness/kyc.ts'
+import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../harness/transfers.ts'
 import {
   booksOf,
   clear,

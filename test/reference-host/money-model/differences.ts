@@ -3,7 +3,7 @@ import { toInteger } from '@gatewright/kernel/internal/sql'
 import { createLedger } from '@gatewright/host/internal'
 import type { HttpResponse } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
-import type { Random } from '../../harness/random.ts'
+import type { Random } from '../harness/random.ts'
 import { read, write, type Client } from './client.ts'
 import { counted, excess, held, houseMoney, openHolds, putAside } from './model.ts'
 

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { inlined, resolved } from '../../harness/openapi.ts'
-import { isName } from '../../harness/texts.ts'
+import { isName } from '../harness/texts.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
-import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { signedFields, WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { inlined } from '../../harness/openapi.ts'
-import { breaks, broken, Known, valuesOf, type Break, type Schema } from '../../harness/schema-values.ts'
-import { fundedPartnerUser, withdrawalBody } from '../../harness/transfers.ts'
+import { breaks, broken, Known, valuesOf, type Break, type Schema } from './schema-values.ts'
+import { fundedPartnerUser, withdrawalBody } from '../harness/transfers.ts'
 
 interface Parameter {
   readonly name: string

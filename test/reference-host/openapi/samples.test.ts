@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { inlined } from '../../harness/openapi.ts'
-import { webToken } from '../../harness/web-sign-in.ts'
+import { webToken } from '../harness/web-sign-in.ts'
 
 interface Described {
   readonly deprecated?: boolean

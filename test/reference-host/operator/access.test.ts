@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { spawnHost, startTestHost } from '../../harness/host.ts'
-import { OPERATOR_TOKEN, startOperatedHost } from '../../harness/operator.ts'
+import { OPERATOR_TOKEN, startOperatedHost } from '../harness/operator.ts'
 
 const host = await startOperatedHost()
 t.teardown(() => host.close())

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
+import { testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
 import {
   heading,
   openHelper,
@@ -13,9 +13,9 @@ import {
   shows,
   startCli,
   typeCode,
-} from '../../harness/helper-page.ts'
+} from '../harness/pages/helper-page.ts'
 import { bearer, request } from '../../harness/host.ts'
-import { copyText } from '../../harness/in-page/watch.ts'
+import { copyText } from '../../harness/browser/in-page/watch.ts'
 
 const host = await startPageHost()
 t.teardown(() => host.close())

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
-import { openTab, programOf, spendSome, type Program } from '../../harness/console-page.ts'
-import { openHelper, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
+import { openTab, programOf, spendSome, type Program } from '../harness/pages/console-page.ts'
+import { openHelper, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })

@@ -1,10 +1,10 @@
 // Transactions and pay-ins of the console: filters, the search by id, the drawer and the export.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { testWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { openTab, programOf, spendSome } from '../../harness/console-page.ts'
-import { openHelper, shows, signInBy } from '../../harness/helper-page.ts'
+import { testWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { openTab, programOf, spendSome } from '../harness/pages/console-page.ts'
+import { openHelper, shows, signInBy } from '../harness/pages/helper-page.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })
 const browser = await startBrowser()

@@ -1,9 +1,9 @@
 // A console of an account with more keys and sessions than one page of the host's lists has.
 import t from 'tap'
-import { testWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { openTab, programOf } from '../../harness/console-page.ts'
-import { openHelper, shows, signInBy } from '../../harness/helper-page.ts'
+import { testWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { openTab, programOf } from '../harness/pages/console-page.ts'
+import { openHelper, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })

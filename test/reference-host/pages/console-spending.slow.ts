@@ -1,10 +1,10 @@
 // The plot of what was spent, on the overview of the console.
 import type { Route } from 'playwright-core'
 import t from 'tap'
-import { testWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { programOf, spendSome } from '../../harness/console-page.ts'
-import { openHelper, signInBy } from '../../harness/helper-page.ts'
+import { testWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { programOf, spendSome } from '../harness/pages/console-page.ts'
+import { openHelper, signInBy } from '../harness/pages/helper-page.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())

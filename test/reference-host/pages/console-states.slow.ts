@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
 import t from 'tap'
-import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost } from '../../harness/browser.ts'
+import { testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
 import {
   accountOf,
   chooseForKey,
@@ -13,11 +13,11 @@ import {
   programOf,
   spendSome,
   writeTransactions,
-} from '../../harness/console-page.ts'
+} from '../harness/pages/console-page.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { heading, openHelper, pick, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { heading, openHelper, pick, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
-import { testStates, type PageState, type Scheme } from '../../harness/page-checks.ts'
+import { testStates, type PageState, type Scheme } from '../harness/pages/page-checks.ts'
 
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-console-'))
 const host = await startPageHost({ DATA_DIR, SERVICE_NAME: 'Acme Pay', RATE_LIMITS: 'off' })

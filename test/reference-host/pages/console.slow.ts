@@ -1,8 +1,8 @@
 import t from 'tap'
-import { REJECTED, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
-import { chooseForKey, loaded, openTab, programOf, spendSome } from '../../harness/console-page.ts'
-import { heading, openHelper, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { REJECTED, testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
+import { chooseForKey, loaded, openTab, programOf, spendSome } from '../harness/pages/console-page.ts'
+import { heading, openHelper, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })

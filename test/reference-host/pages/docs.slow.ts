@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
+import { openPage, startBrowser, startPageHost } from '../../harness/browser/browser.ts'
 import { bootstrapUser, startTestHost } from '../../harness/host.ts'
-import { checkState } from '../../harness/page-checks.ts'
+import { checkState } from '../harness/pages/page-checks.ts'
 
 const host = await startPageHost()
 t.teardown(() => host.close())

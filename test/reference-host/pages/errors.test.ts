@@ -2,7 +2,7 @@ import { docsLink } from '@gatewright/kernel/internal'
 import { errorAdvice, ruleMeanings } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
-import { startPageHost } from '../../harness/browser.ts'
+import { startPageHost } from '../../harness/browser/browser.ts'
 
 const host = await startPageHost({ ERRORS_PAGE: 'https://pay.example/errors' })
 t.teardown(() => host.close())

@@ -3,10 +3,10 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { concatHex, encodeAbiParameters, type Hex } from 'viem'
-import { testWallet } from '../../harness/browser-wallets.ts'
-import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
-import { contractsOf } from '../../harness/contracts.ts'
-import { startEvm, transact } from '../../harness/evm.ts'
+import { testWallet } from '../harness/pages/browser-wallets.ts'
+import { openPage, startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { contractsOf } from '../../harness/chain/contracts.ts'
+import { startEvm, transact } from '../../harness/chain/evm.ts'
 import {
   heading,
   openHelper,
@@ -16,9 +16,9 @@ import {
   shows,
   startCli,
   typeCode,
-} from '../../harness/helper-page.ts'
+} from '../harness/pages/helper-page.ts'
 import { newWallet } from '../../harness/host.ts'
-import { firstPaint } from '../../harness/in-page/watch.ts'
+import { firstPaint } from '../../harness/browser/in-page/watch.ts'
 
 const browser = await startBrowser()
 t.teardown(() => browser.close())

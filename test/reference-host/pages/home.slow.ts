@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
+import { openPage, startBrowser, startPageHost } from '../../harness/browser/browser.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
-import { checkState } from '../../harness/page-checks.ts'
+import { checkState } from '../harness/pages/page-checks.ts'
 
 const host = await startPageHost({ SERVICE_NAME: 'Acme Pay' })
 t.teardown(() => host.close())

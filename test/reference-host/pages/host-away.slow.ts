@@ -1,9 +1,9 @@
 import t from 'tap'
-import { testWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { openTab } from '../../harness/console-page.ts'
-import { openHelper, signInBy } from '../../harness/helper-page.ts'
-import { checkState } from '../../harness/page-checks.ts'
+import { testWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { openTab } from '../harness/pages/console-page.ts'
+import { openHelper, signInBy } from '../harness/pages/helper-page.ts'
+import { checkState } from '../harness/pages/page-checks.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())

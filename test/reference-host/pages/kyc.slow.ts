@@ -1,9 +1,9 @@
 import t from 'tap'
-import { testWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { heading, openHelper, pick, press, shows } from '../../harness/helper-page.ts'
+import { testWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { heading, openHelper, pick, press, shows } from '../harness/pages/helper-page.ts'
 import { bearer, signedBootstrap } from '../../harness/host.ts'
-import { kycBody } from '../../harness/kyc.ts'
+import { kycBody } from '../harness/kyc.ts'
 
 const host = await startPageHost()
 t.teardown(() => host.close())

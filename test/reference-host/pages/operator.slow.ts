@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import t from 'tap'
-import { openPage, startBrowser } from '../../harness/browser.ts'
+import { openPage, startBrowser } from '../../harness/browser/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { bearer, bootstrapUser } from '../../harness/host.ts'
-import { countPlots } from '../../harness/in-page/plots.ts'
-import { OPERATOR_TOKEN, startOperatedHost } from '../../harness/operator.ts'
-import { checkState } from '../../harness/page-checks.ts'
+import { countPlots } from '../../harness/browser/in-page/plots.ts'
+import { OPERATOR_TOKEN, startOperatedHost } from '../harness/operator.ts'
+import { checkState } from '../harness/pages/page-checks.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-operator-page-'))
 const env = { DATA_DIR: dataDir }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
+import { openPage, startBrowser, startPageHost } from '../../harness/browser/browser.ts'
 import { startTestHost } from '../../harness/host.ts'
 
 const host = await startPageHost({ SERVICE_NAME: 'Pay & <Play>' })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { REJECTED, switchAccount, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
-import { openTab } from '../../harness/console-page.ts'
-import { heading, openHelper, pick, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { REJECTED, switchAccount, testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
+import { openTab } from '../harness/pages/console-page.ts'
+import { heading, openHelper, pick, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer, newWallet } from '../../harness/host.ts'
 
 const host = await startPageHost()

@@ -1,9 +1,9 @@
 // Every state of /helper fits a phone and passes axe-core.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { REJECTED, switchAccount, testWallet } from '../../harness/browser-wallets.ts'
-import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
-import { openTab } from '../../harness/console-page.ts'
+import { REJECTED, switchAccount, testWallet } from '../harness/pages/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
+import { openTab } from '../harness/pages/console-page.ts'
 import {
   heading,
   openHelper,
@@ -13,8 +13,8 @@ import {
   signInBy,
   startCli,
   typeCode,
-} from '../../harness/helper-page.ts'
-import { testStates, type PageState, type Scheme } from '../../harness/page-checks.ts'
+} from '../harness/pages/helper-page.ts'
+import { testStates, type PageState, type Scheme } from '../harness/pages/page-checks.ts'
 
 const host = await startPageHost({ SERVICE_NAME: 'Acme Pay Sandbox' })
 t.teardown(() => host.close())

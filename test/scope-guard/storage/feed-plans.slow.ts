@@ -5,7 +5,7 @@ import { fromPgPool } from '@gatewright/kernel/sql'
 import { sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { migrateCredentials } from '@gatewright/session-issuer/postgres'
 import t from 'tap'
-import { buffersOf, explainQueries, nodesOf } from '../../harness/explain.ts'
+import { buffersOf, explainQueries, nodesOf } from '../../harness/databases/explain.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { MANY_ROWS } from '../../harness/turns.ts'
 

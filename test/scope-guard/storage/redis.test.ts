@@ -1,7 +1,7 @@
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { faultyRedis } from '../../harness/faulty.ts'
+import { faultyRedis } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 

@@ -1,7 +1,7 @@
 import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 

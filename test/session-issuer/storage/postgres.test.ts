@@ -13,8 +13,8 @@ import {
 } from '@gatewright/session-issuer/testing'
 import { auditEntry, childOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/faulty.ts'
-import { openKeptPostgres } from '../../harness/kept-postgres.ts'
+import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { readSqlFeed } from '../feeds.ts'
 

@@ -7,7 +7,7 @@ import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer
 import { auditContract, keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
 import { createCluster, createClient } from 'redis'
 import t from 'tap'
-import { startRedisCluster } from '../../harness/redis-cluster.ts'
+import { startRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { runner } from '../../harness/runner.ts'
 import { uniqueName } from '../../harness/stores.ts'
 import { readRedisFeed } from '../feeds.ts'

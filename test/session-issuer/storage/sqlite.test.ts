@@ -9,7 +9,7 @@ import {
 } from '@gatewright/session-issuer/testing'
 import { auditEntry, childOf, keyRecord, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
-import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'

@@ -14,8 +14,8 @@ import {
   parseAbi,
   serializeErc6492Signature,
 } from 'viem/utils'
-import { contractsOf } from '../../harness/contracts.ts'
-import { rpc, sendTransaction, startEvm, transact, type Evm } from '../../harness/evm.ts'
+import { contractsOf } from '../../harness/chain/contracts.ts'
+import { rpc, sendTransaction, startEvm, transact, type Evm } from '../../harness/chain/evm.ts'
 import { fieldsFor, newWallet, openVerifier, textB, type Fields, type Wallet } from '../wallets.ts'
 
 const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')

@@ -9,8 +9,8 @@ import {
   nonceStorageFaults,
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/faulty.ts'
-import { openKeptPostgres } from '../../harness/kept-postgres.ts'
+import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 

@@ -7,7 +7,7 @@ import {
   nonceStorageFaults,
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
-import { faultyRedis } from '../../harness/faulty.ts'
+import { faultyRedis } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { redisService } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'

@@ -1,6 +1,6 @@
 import { sqlClientContract } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { openOrm, ORM_NAMES, type OpenedOrm } from '../../../harness/orms.ts'
+import { openOrm, ORM_NAMES, type OpenedOrm } from '../../../harness/databases/orms.ts'
 import { runner } from '../../../harness/runner.ts'
 
 const opened = new Map<string, OpenedOrm>()

@@ -5,7 +5,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import { migrateSpends, mariadbSpends } from '@gatewright/scope-guard/mariadb'
 import t from 'tap'
-import { openMariaDb, startMariaDb } from '../../../harness/mariadb.ts'
+import { openMariaDb, startMariaDb } from './mariadb.ts'
 import { stepsOf } from '../../../harness/turns.ts'
 import { ACCOUNT, payOn, PAYMENTS } from './mariadb-payments.ts'
 

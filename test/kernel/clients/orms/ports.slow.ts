@@ -7,7 +7,7 @@ import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { openOrm, ORM_NAMES, type OpenedOrm } from '../../../harness/orms.ts'
+import { openOrm, ORM_NAMES, type OpenedOrm } from '../../../harness/databases/orms.ts'
 import { runner } from '../../../harness/runner.ts'
 
 const opened = new Map<string, OpenedOrm>()

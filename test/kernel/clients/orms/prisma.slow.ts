@@ -10,7 +10,7 @@ import { race, sqlClientContract } from '@gatewright/kernel/testing'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { openPrisma } from '../../../harness/prisma.ts'
+import { openPrisma } from './prisma.ts'
 import { runner } from '../../../harness/runner.ts'
 import { response, write } from '../../../idempotency-store/support.ts'
 

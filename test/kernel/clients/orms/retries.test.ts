@@ -1,7 +1,7 @@
 import { fromKysely, fromPrisma } from '@gatewright/kernel/orms'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { openOrm, POSTGRES_ORMS } from '../../../harness/orms.ts'
+import { openOrm, POSTGRES_ORMS } from '../../../harness/databases/orms.ts'
 
 for (const name of Object.keys(POSTGRES_ORMS))
   t.test(

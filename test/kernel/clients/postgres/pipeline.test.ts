@@ -1,7 +1,7 @@
 import { fromPgPool, rows, type SqlClient, type SqlTransaction, type SqlValue } from '@gatewright/kernel/sql'
 import pg from 'pg'
 import t from 'tap'
-import { copies, PG_SETTINGS } from '../../../harness/client-settings.ts'
+import { copies, PG_SETTINGS } from '../../../harness/databases/client-settings.ts'
 import { modes, open } from './modes.ts'
 
 const unavailable = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }

@@ -1,6 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { mistyped } from '../../../harness/addresses.ts'
+import { mistyped } from '../../../harness/chain/addresses.ts'
 import {
   bearer,
   bootstrapUser,

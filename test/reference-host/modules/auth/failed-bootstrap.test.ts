@@ -7,8 +7,8 @@ import {
   signedBootstrap,
   type HttpResponse,
 } from '../../../harness/host.ts'
-import { startOpenHost } from '../../../harness/open-host.ts'
-import { signIn } from '../../../harness/web-sign-in.ts'
+import { startOpenHost } from '../../harness/open-host.ts'
+import { signIn } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const { host, db, close } = await startOpenHost(clock)

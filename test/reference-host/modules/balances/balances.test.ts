@@ -3,8 +3,8 @@ import { createLedger, ledgerAccounts, newId } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { bearer } from '../../../harness/host.ts'
-import { newMoneyUser } from '../../../harness/money.ts'
-import { startOpenHost } from '../../../harness/open-host.ts'
+import { newMoneyUser } from '../../harness/money.ts'
+import { startOpenHost } from '../../harness/open-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const { host, db, close } = await startOpenHost(clock)

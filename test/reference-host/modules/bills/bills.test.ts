@@ -4,8 +4,8 @@ import { createLedger } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import type { HttpResponse } from '../../../harness/host.ts'
-import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
-import { startOpenHost } from '../../../harness/open-host.ts'
+import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
+import { startOpenHost } from '../../harness/open-host.ts'
 
 const NOON = Date.UTC(2026, 0, 31, 12)
 const clock = manualClock(NOON)

@@ -3,7 +3,7 @@ import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'
+import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 
 const { clock, services, addAccount, balance, history, run } = await openMoney(t)

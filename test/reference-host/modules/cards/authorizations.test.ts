@@ -7,10 +7,10 @@ import {
   networkEvent,
   networkRequest,
   type CardUser,
-} from '../../../harness/card-payments.ts'
+} from '../../harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
-import { partnerUser } from '../../../harness/partner.ts'
+import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { partnerUser } from '../../harness/partner.ts'
 
 const clock = manualClock(Date.now())
 const env = {

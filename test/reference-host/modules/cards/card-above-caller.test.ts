@@ -1,8 +1,8 @@
 // A session gains nothing from a card that is bound by less than the session is, whatever way it takes to the card.
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { cardUser, keyBelow } from '../../../harness/card-payments.ts'
-import { revealed, sessionOwner, userOwner, type CardOwner } from '../../../harness/cards.ts'
+import { cardUser, keyBelow } from '../../harness/card-payments.ts'
+import { revealed, sessionOwner, userOwner, type CardOwner } from '../../harness/cards.ts'
 import { startTestHost } from '../../../harness/host.ts'
 import { sampleOf } from '../../../harness/random-cases.ts'
 

@@ -1,8 +1,8 @@
 // A random tree of keys, sessions and cards on a real host: what one of the callers can pay with the cards that it may reveal.
 import type { ManualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
-import { cardUser, keyBelow } from '../../../harness/card-payments.ts'
-import { revealed, sessionOwner, userOwner, type CardOwner } from '../../../harness/cards.ts'
+import { cardUser, keyBelow } from '../../harness/card-payments.ts'
+import { revealed, sessionOwner, userOwner, type CardOwner } from '../../harness/cards.ts'
 import { bearer, type TestHost } from '../../../harness/host.ts'
 
 const pick = fc.nat({ max: 20 })

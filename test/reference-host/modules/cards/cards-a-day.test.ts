@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { startTestHost } from '../../../harness/host.ts'
-import { newMoneyUser } from '../../../harness/money.ts'
+import { newMoneyUser } from '../../harness/money.ts'
 
 t.test('an account makes at most 200 cards in 24 hours, canceled ones included, also at once', async t => {
   const clock = manualClock(Date.now())

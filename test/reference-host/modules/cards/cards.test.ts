@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { partnerOwner, sessionOwner, userOwner, type CardOwner } from '../../../harness/cards.ts'
+import { partnerOwner, sessionOwner, userOwner, type CardOwner } from '../../harness/cards.ts'
 import { startTestHost } from '../../../harness/host.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
@@ -160,7 +160,7 @@ t.test(
     t.equal((await change({ status: 'locked', encryptedColor: NOTE })).status, 200)
     t.match(await change({ status: 'active' }), locked)
     t.equal((await owner.call(`/cards/${id}/delete-now`, { method: 'POST' })).status, 200)
-    const partner = await import('../../../harness/partner.ts')
+    const partner = await import('../../harness/partner.ts')
     const send = await partner.partnerUser(host, 'not-checked', ['cards.write'])
     t.match(await send('/partner/v1/cards', { body: {} }), {
       status: 409,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { OperationResult } from '../../../harness/money-operations.ts'
+import type { OperationResult } from '../../harness/money-operations.ts'
 import { newKey } from '../../../session-issuer/fixtures.ts'
 import { openCards, NOTE, SURFACES, WRONG_STATE } from './open-cards.ts'
 

@@ -1,8 +1,8 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { cardUser, keyBelow, networkEvent, networkRequest } from '../../../harness/card-payments.ts'
+import { cardUser, keyBelow, networkEvent, networkRequest } from '../../harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
+import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
 
 t.test('a card keeps the caps of its key when its account ends 201 keys at once', async t => {
   const clock = manualClock(Date.now())

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { OperationResult } from '../../../harness/money-operations.ts'
+import type { OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 import { openCards, NOTE } from './open-cards.ts'
 

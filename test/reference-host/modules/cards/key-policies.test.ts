@@ -1,8 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
-import { cardBench, prepareCardBench } from '../../../harness/card-bench.ts'
-import { onBothDatabases } from '../../../harness/host-tables.ts'
+import { cardBench, prepareCardBench } from './card-bench.ts'
+import { onBothDatabases } from '../../../harness/databases/host-tables.ts'
 import { internals } from '../../../harness/internals.ts'
 import { DAY, must, newKey, setUp } from '../../../session-issuer/fixtures.ts'
 

@@ -4,14 +4,14 @@ import type { CardIssuer } from '@gatewright/reference-host'
 import type { Operation } from '@gatewright/host'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { Test } from 'tap'
-import { NEW_CARD } from '../../../harness/card-bench.ts'
+import { NEW_CARD } from './card-bench.ts'
 import { internals } from '../../../harness/internals.ts'
 import {
   openMoney,
   type MoneySetUp,
   type OperationRequest,
   type OperationResult,
-} from '../../../harness/money-operations.ts'
+} from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 import { newKey, setUp } from '../../../session-issuer/fixtures.ts'
 

@@ -1,7 +1,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { decrypted } from '../../../harness/cards.ts'
-import type { OperationRequest, OperationResult } from '../../../harness/money-operations.ts'
+import { decrypted } from '../../harness/cards.ts'
+import type { OperationRequest, OperationResult } from '../../harness/money-operations.ts'
 import { openCards, ISSUED, SECRETS, SURFACES, WRONG_STATE } from './open-cards.ts'
 
 const MINUTE_MS = 60_000

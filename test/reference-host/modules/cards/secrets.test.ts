@@ -1,6 +1,6 @@
 import t from 'tap'
 import { manualClock } from '@gatewright/kernel/testing'
-import { partnerOwner, revealed, sessionOwner, userOwner } from '../../../harness/cards.ts'
+import { partnerOwner, revealed, sessionOwner, userOwner } from '../../harness/cards.ts'
 import { startTestHost } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())

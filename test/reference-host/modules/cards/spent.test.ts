@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { startTestHost } from '../../../harness/host.ts'
-import { moneyUser, newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
+import { moneyUser, newMoneyUser, type MoneyUser } from '../../harness/money.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))

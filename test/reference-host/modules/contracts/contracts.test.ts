@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import type { HttpResponse } from '../../../harness/host.ts'
-import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
-import { startOpenHost } from '../../../harness/open-host.ts'
+import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
+import { startOpenHost } from '../../harness/open-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const { host, db, wrongSums, close } = await startOpenHost(clock)

@@ -2,8 +2,8 @@ import { manualClock } from '@gatewright/kernel/testing'
 import type { DepositProvider } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
-import { fundedPartnerUser, fundedUser, memberOf, type TransferUser } from '../../../harness/transfers.ts'
+import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { fundedPartnerUser, fundedUser, memberOf, type TransferUser } from '../../harness/transfers.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost(

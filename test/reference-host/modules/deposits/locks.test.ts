@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openAtOnce } from '../../../harness/at-once.ts'
+import { openAtOnce } from '../../harness/at-once.ts'
 import { internals } from '../../../harness/internals.ts'
 
 const { db, second, clock, services, untilBlocked, addAccount, run, runTwo } = await openAtOnce(t)

@@ -5,7 +5,7 @@ import { ledgerAccounts } from '@gatewright/host/internal'
 import type { DepositProvider } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'
+import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 
 const DAY_MS = 86_400_000

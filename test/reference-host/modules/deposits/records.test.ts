@@ -4,7 +4,7 @@ import { compileSchema, ledgerAccounts } from '@gatewright/host/internal'
 import type { DepositProvider, DepositReport } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { openMoney } from '../../../harness/money-operations.ts'
+import { openMoney } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 
 const { db, clock, services, errors, addAccount, balance, history } = await openMoney(t)

@@ -3,7 +3,7 @@ import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock, race } from '@gatewright/kernel/testing'
 import { accountCipher, accountKeys } from '@gatewright/reference-host/internal'
 import { createSealer } from '@gatewright/host/internal'
-import { onBothDatabases } from '../../../harness/host-tables.ts'
+import { onBothDatabases } from '../../../harness/databases/host-tables.ts'
 
 const sealer = createSealer([{ id: 'test', secret: randomBytes(32) }])
 

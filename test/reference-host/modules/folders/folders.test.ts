@@ -1,5 +1,5 @@
 import t from 'tap'
-import { userOwner } from '../../../harness/cards.ts'
+import { userOwner } from '../../harness/cards.ts'
 import { startTestHost } from '../../../harness/host.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })

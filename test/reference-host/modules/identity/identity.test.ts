@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
-import { partnerUser } from '../../../harness/partner.ts'
+import { partnerUser } from '../../harness/partner.ts'
 
 const host = await startTestHost({ DIRECT_USER_KEY: 'on' })
 t.teardown(() => host.close())

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
-import { moneyUser } from '../../../harness/money.ts'
+import { moneyUser } from '../../harness/money.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())

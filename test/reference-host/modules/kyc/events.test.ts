@@ -2,7 +2,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import type { KycProvider, KycReport } from '@gatewright/reference-host'
 import t from 'tap'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { kycBody, kycPartnerUser, signedFields, WEBHOOK_SECRET, type Person } from '../../../harness/kyc.ts'
+import { kycBody, kycPartnerUser, signedFields, WEBHOOK_SECRET, type Person } from '../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
 const OLD_SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`

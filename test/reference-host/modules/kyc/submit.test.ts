@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { startTestHost } from '../../../harness/host.ts'
-import { kycBody, kycPartnerUser, kycUser, type Person } from '../../../harness/kyc.ts'
+import { kycBody, kycPartnerUser, kycUser, type Person } from '../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost({}, clock)

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { cardUser } from '../../../harness/card-payments.ts'
+import { cardUser } from '../../harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { kycBody, kycPartnerUser, kycUser } from '../../../harness/kyc.ts'
+import { kycBody, kycPartnerUser, kycUser } from '../../harness/kyc.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())

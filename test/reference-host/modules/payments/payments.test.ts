@@ -3,8 +3,8 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { getAddress } from 'viem'
 import type { HttpResponse } from '../../../harness/host.ts'
-import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
-import { startOpenHost } from '../../../harness/open-host.ts'
+import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
+import { startOpenHost } from '../../harness/open-host.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { kycBody } from '../../../harness/kyc.ts'
+import { kycBody } from '../../harness/kyc.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ManualClock } from '@gatewright/kernel/testing'
-import { mine } from '../../../harness/evm.ts'
+import { mine } from '../../../harness/chain/evm.ts'
 import type { HttpResponse } from '../../../harness/host.ts'
-import { payinOf, type WirePayin } from '../../../harness/money.ts'
-import type { ChainUser, PayinChain } from '../../../harness/paid-host.ts'
+import { payinOf, type WirePayin } from '../../harness/money.ts'
+import type { ChainUser, PayinChain } from '../../harness/paid-host.ts'
 import type { KillableHost } from './killable-host.ts'
 
 /** What a step needs. */

@@ -11,7 +11,7 @@ import {
   type Message,
   type Moment,
   type Order,
-} from '../../../harness/statement-kills.ts'
+} from '../../../harness/databases/statement-kills.ts'
 
 /** An order of the parent. */
 export interface HostOrder extends Order {

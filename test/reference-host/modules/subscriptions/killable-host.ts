@@ -1,10 +1,10 @@
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { bundled } from '../../../harness/bundle.ts'
-import { FailedOrder, startKillable, type Killable } from '../../../harness/killable.ts'
+import { FailedOrder, startKillable, type Killable } from '../../../harness/databases/killable.ts'
 import type { HostOrder } from './killable-host.child.ts'
 
-export type { Kill } from '../../../harness/statement-kills.ts'
+export type { Kill } from '../../../harness/databases/statement-kills.ts'
 
 const CHILD = fileURLToPath(new URL('killable-host.child.js', import.meta.url))
 

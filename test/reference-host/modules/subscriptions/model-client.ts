@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mine } from '../../../harness/evm.ts'
+import { mine } from '../../../harness/chain/evm.ts'
 import type { HttpResponse } from '../../../harness/host.ts'
-import type { ChainUser } from '../../../harness/paid-host.ts'
-import type { Random } from '../../../harness/random.ts'
+import type { ChainUser } from '../../harness/paid-host.ts'
+import type { Random } from '../../harness/random.ts'
 import { balanceOf, noteBalancePaid, noteMade, noteNamed, type KnownPayin, type Model } from './model.ts'
 
 /** A client in the model. */

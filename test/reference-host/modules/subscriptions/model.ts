@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../../harness/host.ts'
-import type { WirePayin } from '../../../harness/money.ts'
+import type { WirePayin } from '../../harness/money.ts'
 
 /** What a client knows of one of its pay-ins. */
 export interface KnownPayin {

@@ -7,18 +7,18 @@ import { manualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
-import { mine, startEvm } from '../../../harness/evm.ts'
+import { mine, startEvm } from '../../../harness/chain/evm.ts'
 import {
   buffersOf,
   explainQueries,
   nodesOf,
   type StatementPlans,
   type PlanNode,
-} from '../../../harness/explain.ts'
+} from '../../../harness/databases/explain.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import { request, spawnHost, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { moneyUser, payinOf } from '../../../harness/money.ts'
-import { chainUser, payinChain } from '../../../harness/paid-host.ts'
+import { moneyUser, payinOf } from '../../harness/money.ts'
+import { chainUser, payinChain } from '../../harness/paid-host.ts'
 import { MANY_ROWS } from '../../../harness/turns.ts'
 import { fillTables } from './many-payins.ts'
 

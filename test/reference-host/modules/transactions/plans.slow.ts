@@ -1,10 +1,10 @@
 // Very many transactions of one account in Postgres: the first page and the last cost the same, with and without filters.
 import pg from 'pg'
 import t from 'tap'
-import { buffersOf, explainQueries, nodesOf } from '../../../harness/explain.ts'
+import { buffersOf, explainQueries, nodesOf } from '../../../harness/databases/explain.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import { startTestHost } from '../../../harness/host.ts'
-import { newMoneyUser } from '../../../harness/money.ts'
+import { newMoneyUser } from '../../harness/money.ts'
 import { MANY_ROWS as ROWS } from '../../../harness/turns.ts'
 
 /** Most buffers by which two pages of one list may differ. */

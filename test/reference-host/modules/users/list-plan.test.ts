@@ -1,7 +1,7 @@
 // Pages of all users are read by an index, as EXPLAIN says.
 import pg from 'pg'
 import t from 'tap'
-import { buffersOf, explainQueries } from '../../../harness/explain.ts'
+import { buffersOf, explainQueries } from '../../../harness/databases/explain.ts'
 import { gatewright } from '../../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
 

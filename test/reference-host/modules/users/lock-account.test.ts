@@ -1,8 +1,8 @@
 import { rows } from '@gatewright/kernel/sql'
 import { events } from '@gatewright/host'
 import t from 'tap'
-import { openAtOnce } from '../../../harness/at-once.ts'
-import { openMoney } from '../../../harness/money-operations.ts'
+import { openAtOnce } from '../../harness/at-once.ts'
+import { openMoney } from '../../harness/money-operations.ts'
 import { internals } from '../../../harness/internals.ts'
 
 const { lockAccount, lockAccountFirst } = internals

@@ -5,7 +5,7 @@ import t from 'tap'
 import { randomCases } from '../../../harness/random-cases.ts'
 import { holds } from '../../../harness/holds.ts'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { HOSTILE_TEXTS, isName } from '../../../harness/texts.ts'
+import { HOSTILE_TEXTS, isName } from '../../harness/texts.ts'
 
 t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })

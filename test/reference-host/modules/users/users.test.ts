@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../../harness/random-cases.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { partnerUser, type PartnerUser } from '../../../harness/partner.ts'
+import { partnerUser, type PartnerUser } from '../../harness/partner.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())

@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, newWallet, request, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { signedLogin, signIn } from '../../../harness/web-sign-in.ts'
+import { signedLogin, signIn } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost({ PUBLIC_URL: 'https://pay.example' }, clock)

@@ -8,8 +8,8 @@ import {
   type RequestOptions,
 } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
-import { moneyUser } from '../../../harness/money.ts'
-import { webToken } from '../../../harness/web-sign-in.ts'
+import { moneyUser } from '../../harness/money.ts'
+import { webToken } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)

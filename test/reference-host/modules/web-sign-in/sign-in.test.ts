@@ -1,8 +1,8 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { mistyped } from '../../../harness/addresses.ts'
+import { mistyped } from '../../../harness/chain/addresses.ts'
 import { bearer, newWallet, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { signedLogin, signIn, webToken } from '../../../harness/web-sign-in.ts'
+import { signedLogin, signIn, webToken } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const ORIGIN = 'https://pay.example'

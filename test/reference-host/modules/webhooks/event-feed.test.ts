@@ -5,11 +5,11 @@ import t from 'tap'
 import { hostSecrets } from '../../../harness/host-stores.ts'
 import type { HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
-import { newMoneyUser } from '../../../harness/money.ts'
-import { startOpenHost } from '../../../harness/open-host.ts'
-import { ask } from '../../../harness/paid-host.ts'
-import { partnerUser } from '../../../harness/partner.ts'
-import { addEndpointOf, startReceiver } from '../../../harness/webhooks.ts'
+import { newMoneyUser } from '../../harness/money.ts'
+import { startOpenHost } from '../../harness/open-host.ts'
+import { ask } from '../../harness/paid-host.ts'
+import { partnerUser } from '../../harness/partner.ts'
+import { addEndpointOf, startReceiver } from '../../harness/webhooks.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.now())

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { startReceiver } from '../../../harness/webhooks.ts'
+import { startReceiver } from '../../harness/webhooks.ts'
 
 const { isPublicAddress } = await import('@gatewright/kernel/internal/address')
 const { validateEndpointUrl, webhookSender } = internals

@@ -3,7 +3,7 @@ import { compileSchema } from '@gatewright/host/internal'
 import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { openMoney } from '../../../harness/money-operations.ts'
+import { openMoney } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 
 const { db, clock, services, addAccount, history } = await openMoney(t)

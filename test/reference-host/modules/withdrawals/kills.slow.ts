@@ -9,9 +9,9 @@ import { createLedger } from '@gatewright/host/internal'
 import t from 'tap'
 import { bootstrapUser, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
-import { responded, freshPlace, killsBefore, killsDuring, type Act } from '../../../harness/kill-place.ts'
-import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
-import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../../harness/transfers.ts'
+import { responded, freshPlace, killsBefore, killsDuring, type Act } from '../../harness/kill-place.ts'
+import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
+import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../harness/transfers.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
 
 const { accountsThatDiffer, heldMoney } = internals

@@ -1,9 +1,9 @@
 // Two transactions at once: the second waits for the first, and then sees what it has committed.
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { openAtOnce } from '../../../harness/at-once.ts'
+import { openAtOnce } from '../../harness/at-once.ts'
 import { internals } from '../../../harness/internals.ts'
-import { withdrawalBody } from '../../../harness/transfers.ts'
+import { withdrawalBody } from '../../harness/transfers.ts'
 
 const provider = internals.PORTS.withdrawals.sandbox({ db: {} as never, clock: { now: () => 0 } })
 const { db, second, untilBlocked, clock, services, addAccount, run, runTwo } = await openAtOnce(t, {

@@ -5,9 +5,9 @@ import { ledgerAccounts } from '@gatewright/host/internal'
 import type { WithdrawalProvider } from '@gatewright/reference-host'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'
+import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
-import { OUTSIDE, withdrawalBody } from '../../../harness/transfers.ts'
+import { OUTSIDE, withdrawalBody } from '../../harness/transfers.ts'
 
 const MINUTE_MS = 60_000
 const sandbox = internals.PORTS.withdrawals.sandbox({ db: {} as never, clock: { now: () => 0 } })

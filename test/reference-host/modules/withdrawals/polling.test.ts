@@ -3,7 +3,7 @@ import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference
 import t from 'tap'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
-import { fundedPartnerUser, OUTSIDE, withdrawalBody, type TransferUser } from '../../../harness/transfers.ts'
+import { fundedPartnerUser, OUTSIDE, withdrawalBody, type TransferUser } from '../../harness/transfers.ts'
 
 const clock = manualClock(Date.now())
 /** What the provider says of every withdrawal from now on. The host's own rounds run meanwhile, and change nothing before. */

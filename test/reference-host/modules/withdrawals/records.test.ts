@@ -4,7 +4,7 @@ import type { WithdrawalReport } from '@gatewright/reference-host'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
 import { internals } from '../../../harness/internals.ts'
-import { openMoney } from '../../../harness/money-operations.ts'
+import { openMoney } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 
 const { db, ledger, guard, clock, services, addAccount, balance, history } = await openMoney(t)

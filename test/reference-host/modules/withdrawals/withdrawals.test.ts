@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
+import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
 import {
   fundedPartnerUser,
   fundedUser,
@@ -9,7 +9,7 @@ import {
   OUTSIDE,
   withdrawalBody,
   type TransferUser,
-} from '../../../harness/transfers.ts'
+} from '../../harness/transfers.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost(

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { cardUser, networkEvent, networkRequest } from '../../../../harness/card-payments.ts'
+import { cardUser, networkEvent, networkRequest } from '../../../harness/card-payments.ts'
 import { openDatabaseOf } from '../../../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../../../harness/host-stores.ts'
 import { bootstrapUser, startTestHost } from '../../../../harness/host.ts'
 import { internals } from '../../../../harness/internals.ts'
-import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
+import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const stores = await hostStoresEnv('postgres')
 const host = await startTestHost({ ...stores.env, PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` })

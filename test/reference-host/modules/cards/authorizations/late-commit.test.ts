@@ -5,7 +5,7 @@ import { events } from '@gatewright/host'
 import { migrateHost } from '@gatewright/reference-host/internal'
 import pg from 'pg'
 import t from 'tap'
-import { cardBench, prepareCardBench } from '../../../../harness/card-bench.ts'
+import { cardBench, prepareCardBench } from '../card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'
 import { openPostgresPool, uniqueName } from '../../../../harness/stores.ts'
 

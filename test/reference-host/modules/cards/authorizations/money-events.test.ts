@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { cardUser, networkEvent, networkRequest, type CardUser } from '../../../../harness/card-payments.ts'
+import { cardUser, networkEvent, networkRequest, type CardUser } from '../../../harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
+import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const HOUR_MS = 3_600_000
 const clock = manualClock(Date.now())

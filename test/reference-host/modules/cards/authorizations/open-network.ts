@@ -8,9 +8,9 @@ import {
   type AppliedEvent,
 } from '@gatewright/host/internal'
 import type { Test } from 'tap'
-import { NEW_CARD } from '../../../../harness/card-bench.ts'
+import { NEW_CARD } from '../card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'
-import { openMoney, type MoneySetUp } from '../../../../harness/money-operations.ts'
+import { openMoney, type MoneySetUp } from '../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 
 /** What a card network is told. */

@@ -2,13 +2,9 @@
 import type { Operation } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
-import { NEW_CARD } from '../../../../harness/card-bench.ts'
+import { NEW_CARD } from '../card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'
-import {
-  openMoney,
-  type OperationRequest,
-  type OperationResult,
-} from '../../../../harness/money-operations.ts'
+import { openMoney, type OperationRequest, type OperationResult } from '../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 
 const { db, clock, services, addAccount, balance, run } = await openMoney(t)

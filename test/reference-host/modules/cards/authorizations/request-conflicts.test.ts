@@ -1,9 +1,9 @@
 // A card network repeats the id of an authorization with other data: the first decision stays, and a person looks at the conflict.
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { cardUser, networkEvent, networkRequest, type CardUser } from '../../../../harness/card-payments.ts'
+import { cardUser, networkEvent, networkRequest, type CardUser } from '../../../harness/card-payments.ts'
 import { bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
+import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost(

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, type HttpResponse } from '../../../../harness/host.ts'
-import { newMoneyUser, payinOf, type MoneyUser } from '../../../../harness/money.ts'
-import { startOpenHost } from '../../../../harness/open-host.ts'
+import { newMoneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
+import { startOpenHost } from '../../../harness/open-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const { host, db, close } = await startOpenHost(clock)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bootstrapUser, startTestHost, type WalletUser } from '../../../../harness/host.ts'
-import { moneyUser, payinOf, type MoneyUser } from '../../../../harness/money.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))

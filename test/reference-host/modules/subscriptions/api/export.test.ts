@@ -1,8 +1,8 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, startTestHost } from '../../../../harness/host.ts'
-import { newMoneyUser, payinOf } from '../../../../harness/money.ts'
-import { ask } from '../../../../harness/paid-host.ts'
+import { newMoneyUser, payinOf } from '../../../harness/money.ts'
+import { ask } from '../../../harness/paid-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const host = await startTestHost({}, clock)

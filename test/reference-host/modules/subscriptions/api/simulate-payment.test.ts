@@ -1,8 +1,8 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { startTestHost } from '../../../../harness/host.ts'
-import { moneyUser, newMoneyUser, payinOf, type MoneyUser } from '../../../../harness/money.ts'
-import { ask, confirm, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
+import { moneyUser, newMoneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
+import { ask, confirm, startPaidHost, unitsOf } from '../../../harness/paid-host.ts'
 
 const DAY_MS = 86_400_000
 const settle = (user: MoneyUser, id: string, key?: string) =>

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { TestHost } from '../../../../harness/host.ts'
-import { chainUser, startPaidHost, type ChainUser } from '../../../../harness/paid-host.ts'
+import { chainUser, startPaidHost, type ChainUser } from '../../../harness/paid-host.ts'
 
 const list = Array.from({ length: 40 }, (_, n) => `0x${(0xd00000 + n).toString(16).padStart(40, '0')}`)
 const paid = await startPaidHost({ depositAddresses: list })

@@ -6,17 +6,10 @@ import {
   snapshot,
   stampNextBlock,
   withoutMining,
-} from '../../../../harness/evm.ts'
-import type { WirePayin } from '../../../../harness/money.ts'
-import {
-  ask,
-  causesOf,
-  confirm,
-  startPaidHost,
-  unitsOf,
-  type ChainUser,
-} from '../../../../harness/paid-host.ts'
-import type { RpcCall, RpcEntry } from '../../../../harness/rpc-front.ts'
+} from '../../../../harness/chain/evm.ts'
+import type { WirePayin } from '../../../harness/money.ts'
+import { ask, causesOf, confirm, startPaidHost, unitsOf, type ChainUser } from '../../../harness/paid-host.ts'
+import type { RpcCall, RpcEntry } from '../../../../harness/chain/rpc-front.ts'
 
 const paid = await startPaidHost()
 t.teardown(() => paid.close())

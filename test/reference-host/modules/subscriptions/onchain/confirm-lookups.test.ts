@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { mine } from '../../../../harness/evm.ts'
-import { ask, confirm, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
+import { mine } from '../../../../harness/chain/evm.ts'
+import { ask, confirm, startPaidHost, unitsOf } from '../../../harness/paid-host.ts'
 
 const limits = {
   writesPerSessionPerMinute: 10_000,

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { branchOfXpub } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { HDKey, mnemonicToAccount } from 'viem/accounts'
-import { accountOf } from '../../../../harness/erc20.ts'
-import { mine, DEVELOPMENT_MNEMONIC } from '../../../../harness/evm.ts'
+import { accountOf } from '../../../../harness/chain/erc20.ts'
+import { mine, DEVELOPMENT_MNEMONIC } from '../../../../harness/chain/evm.ts'
 import { startTestHost } from '../../../../harness/host.ts'
-import { payinOf } from '../../../../harness/money.ts'
-import { ask, chainUser, startPaidHost, unitsOf, type ChainUser } from '../../../../harness/paid-host.ts'
+import { payinOf } from '../../../harness/money.ts'
+import { ask, chainUser, startPaidHost, unitsOf, type ChainUser } from '../../../harness/paid-host.ts'
 
 /**
  * The wallet whose first 20 addresses the chain funds and can spend from; the 20th is the shared receiver.

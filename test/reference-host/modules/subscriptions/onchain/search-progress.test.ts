@@ -2,7 +2,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { internals } from '../../../../harness/internals.ts'
-import { openMoney } from '../../../../harness/money-operations.ts'
+import { openMoney } from '../../../harness/money-operations.ts'
 
 const MINUTE_MS = 60_000
 const { db } = await openMoney(t)

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { accountOf } from '../../../../harness/erc20.ts'
-import { mine, snapshot, stampNextBlock } from '../../../../harness/evm.ts'
-import { ask, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
+import { accountOf } from '../../../../harness/chain/erc20.ts'
+import { mine, snapshot, stampNextBlock } from '../../../../harness/chain/evm.ts'
+import { ask, startPaidHost, unitsOf } from '../../../harness/paid-host.ts'
 
 const list = Array.from({ length: 12 }, (_, n) => `0x${(0xe00000 + n).toString(16).padStart(40, '0')}`)
 const paid = await startPaidHost({ depositAddresses: list }, { CHAIN_POLL_SECONDS: '300' })

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { mine, snapshot, stampNextBlock } from '../../../../harness/evm.ts'
+import { mine, snapshot, stampNextBlock } from '../../../../harness/chain/evm.ts'
 import type { HttpResponse } from '../../../../harness/host.ts'
-import { payinOf } from '../../../../harness/money.ts'
+import { payinOf } from '../../../harness/money.ts'
 import {
   ask,
   causesOf as causes,
   confirm,
   startPaidHost,
   unitsOf as units,
-} from '../../../../harness/paid-host.ts'
+} from '../../../harness/paid-host.ts'
 
 const DAY_MS = 86_400_000
 const paid = await startPaidHost()

@@ -4,7 +4,7 @@ import { toInteger } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, bootstrapUser } from '../../../../harness/host.ts'
-import { startOpenHost } from '../../../../harness/open-host.ts'
+import { startOpenHost } from '../../../harness/open-host.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.now())

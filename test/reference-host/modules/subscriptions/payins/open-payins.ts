@@ -7,7 +7,7 @@ import { systemAccounts } from '@gatewright/reference-host/internal'
 import type { SpendHold } from '@gatewright/scope-guard'
 import type { Test } from 'tap'
 import { internals } from '../../../../harness/internals.ts'
-import { openMoney, type MoneySetUp } from '../../../../harness/money-operations.ts'
+import { openMoney, type MoneySetUp } from '../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 
 type Payins = typeof internals.payins

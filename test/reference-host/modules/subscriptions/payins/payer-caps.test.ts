@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type WalletUser } from '../../../../harness/host.ts'
-import { moneyUser, payinOf, type MoneyUser } from '../../../../harness/money.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
 
 const CONFIRM = '/subscriptions/payin/confirm-balance'
 const LATE = Date.UTC(2026, 2, 10, 23, 59)

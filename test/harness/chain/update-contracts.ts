@@ -1,0 +1,5 @@
+import { updateContracts } from './contracts.ts'
+import { installTools } from '../tools.ts'
+
+installTools()
+await updateContracts()

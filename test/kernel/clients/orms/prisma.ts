@@ -1,0 +1,119 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { fromPrisma, type OrmClient } from '@gatewright/kernel/orms'
+import { build } from 'esbuild'
+import { cache } from '../../../harness/binaries.ts'
+import { openPostgresPool, uniqueName } from '../../../harness/stores.ts'
+
+const VERSION = '7.10.0'
+const PACKAGES = ['prisma', '@prisma/client', '@prisma/adapter-pg'].map(name => `${name}@${VERSION}`)
+
+const SCHEMA = `generator client {
+  provider = "prisma-client"
+  output   = "../generated"
+}
+datasource db {
+  provider = "postgresql"
+}
+model Payment {
+  id      String @id
+  account String
+  @@map("payments")
+}
+`
+
+/** The client that Prisma generates for the schema above. */
+interface PrismaModule {
+  readonly PrismaClient: new (options: { readonly adapter: unknown }) => PrismaClient
+}
+
+interface Transaction {
+  $queryRawUnsafe(text: string, ...values: never[]): PromiseLike<unknown>
+  readonly payment: { create(row: { data: { id: string; account: string } }): PromiseLike<unknown> }
+}
+
+interface PrismaClient extends Transaction {
+  $transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  $disconnect(): Promise<void>
+}
+
+interface AdapterModule {
+  readonly PrismaPg: new (
+    pool: { readonly connectionString: string; readonly max: number },
+    options: object,
+  ) => unknown
+}
+
+/**
+ * Installs Prisma into the cache and generates its client, once. It is no dependency of the root: it takes 300 MB. Its engine for migrations, which
+ * cannot be downloaded everywhere, is not needed: the client runs queries without one.
+ */
+async function prismaModules(): Promise<PrismaModule & AdapterModule> {
+  const directory = cache(`prisma-${VERSION}`)
+  const bundle = join(directory, 'client.mjs')
+  if (!existsSync(bundle)) {
+    const run = (program: string, args: readonly string[]): void => {
+      const env = { ...process.env, NODE_OPTIONS: '', PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
+      const { status } = spawnSync(program, args, {
+        cwd: directory,
+        env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      if (status !== 0) throw new Error(`no Prisma for the tests: ${program} ${args.join(' ')} failed`)
+    }
+    mkdirSync(join(directory, 'prisma'), { recursive: true })
+    writeFileSync(join(directory, 'package.json'), '{ "type": "module", "private": true }')
+    writeFileSync(join(directory, 'prisma/schema.prisma'), SCHEMA)
+    writeFileSync(join(directory, 'prisma.config.ts'), "export default { schema: 'prisma/schema.prisma' }\n")
+    run('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES])
+    run(process.execPath, ['node_modules/prisma/build/index.js', 'generate'])
+    const unfinished = `${bundle}.part`
+    await build({
+      stdin: {
+        contents: "export * from '../../../harness/generated/client.ts'; export * from '@prisma/adapter-pg'",
+        resolveDir: directory,
+      },
+      outfile: unfinished,
+      bundle: true,
+      packages: 'external',
+      format: 'esm',
+      platform: 'node',
+    })
+    // A run that is stopped half way leaves no client.
+    renameSync(unfinished, bundle)
+  }
+  return (await import(pathToFileURL(bundle).href)) as PrismaModule & AdapterModule
+}
+
+/** Clients of Prisma over a fresh schema of Postgres with the table `payments`. */
+export interface OpenedPrisma {
+  readonly connections: readonly OrmClient<Transaction>[]
+  /** Writes a payment in a transaction, as a team does. */
+  pay(tx: Transaction, id: string): PromiseLike<unknown>
+  close(): Promise<void>
+}
+
+/** Opens `count` clients of Prisma with a pool of `max` connections each. */
+export async function openPrisma(count: number, max: number): Promise<OpenedPrisma> {
+  const { PrismaClient, PrismaPg } = await prismaModules()
+  const schema = uniqueName()
+  const admin = await openPostgresPool(schema, 1)
+  await admin.query('create table payments (id text primary key, account text not null)')
+  const url = new URL(process.env['TEST_POSTGRES_URL'] as string)
+  url.searchParams.set('options', `-c search_path=${schema}`)
+  const clients = Array.from(
+    { length: count },
+    () => new PrismaClient({ adapter: new PrismaPg({ connectionString: url.href, max }, { schema }) }),
+  )
+  return {
+    connections: clients.map(client => fromPrisma<Transaction>(client)),
+    pay: (tx, id) => tx.payment.create({ data: { id, account: 'acc_1' } }),
+    close: async () => {
+      await Promise.all(clients.map(client => client.$disconnect()))
+      await admin.query(`drop schema ${schema} cascade`)
+      await admin.end()
+    },
+  }
+}
