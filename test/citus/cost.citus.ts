@@ -4,15 +4,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { cardUser } from '../harness/card-payments.ts'
-import { ON_CITUS } from '../harness/citus.ts'
-import { usedCpuMs } from '../harness/cpu-time.ts'
+import { cardUser } from '../reference-host/harness/card-payments.ts'
+import { ON_CITUS } from '../harness/databases/citus.ts'
+import { usedCpuMs } from '../harness/run/cpu-time.ts'
 import { bootstrapUser, startTestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { done } from '../harness/host-work.ts'
-import { moneyUser, payinOf, type MoneyUser } from '../harness/money.ts'
-import { recordStatements, type SentStatement } from '../harness/partitions.ts'
-import { memberOf, withdrawalBody } from '../harness/transfers.ts'
+import { done } from '../reference-host/harness/host-work.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../reference-host/harness/money.ts'
+import { recordStatements, type SentStatement } from '../reference-host/harness/partitions.ts'
+import { memberOf, withdrawalBody } from '../reference-host/harness/transfers.ts'
 
 const ACCOUNTS = 24
 const ROUNDS = 400

@@ -38,7 +38,8 @@ const FEED = /row_number\(\) over \(partition by lane order by position\) as pla
 
 const clock = manualClock(Date.now())
 const stores = await hostStoresEnv('postgres')
-const recorded = recordStatements()
+// What the host asks the machines of a Citus has no plan here: this database has none of its catalogue.
+const recorded = recordStatements(text => !text.includes('pg_dist_'))
 const pool = new pg.Pool({ connectionString: stores.env['DATABASE_URL'], max: 1 })
 const migrated = await gatewright(['migrate'], stores.env)
 if (migrated.code !== 0) throw new Error(migrated.output)
