@@ -1,5 +1,6 @@
 /** The parts of a JSON Schema that name members of objects. */
 interface MemberSchema {
+  readonly title?: string
   readonly properties?: Readonly<Record<string, MemberSchema>>
   readonly patternProperties?: unknown
   readonly additionalProperties?: unknown
@@ -45,15 +46,25 @@ export function* unknownMembers(
   }
 }
 
-/** Returns a schema in which every object with named members is closed, unless it is declared open. */
+/**
+ * Returns a schema in which every object with named members is closed, unless it is declared open. An object inside it that changes by
+ * that has `Input` behind its title: responses may have it as it was.
+ */
 export function closed(schema: object): object {
-  const { properties, items, anyOf, ...rest } = schema as MemberSchema
+  const { title } = schema as MemberSchema
+  return { ...closedInput(schema), ...(title === undefined ? {} : { title }) }
+}
+
+function closedInput(schema: object): object {
+  const { properties, items, anyOf, title, ...rest } = schema as MemberSchema
+  const closes = properties !== undefined && !isOpen(rest) && rest.additionalProperties !== false
   return {
     ...rest,
-    ...(properties ? { properties: mapped(properties, closed) } : {}),
-    ...(items ? { items: closed(items) } : {}),
-    ...(anyOf ? { anyOf: anyOf.map(closed) } : {}),
-    ...(properties && !isOpen(schema) ? { additionalProperties: false } : {}),
+    ...(title === undefined ? {} : { title: closes ? `${title}Input` : title }),
+    ...(properties ? { properties: mapped(properties, closedInput) } : {}),
+    ...(items ? { items: closedInput(items) } : {}),
+    ...(anyOf ? { anyOf: anyOf.map(closedInput) } : {}),
+    ...(closes ? { additionalProperties: false } : {}),
   }
 }
 

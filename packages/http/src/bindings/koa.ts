@@ -45,9 +45,8 @@ const access: BodyAccess<KoaContext> = {
     const { rawBody } = ctx.request as ParsedRequest
     return typeof rawBody === 'string' ? Buffer.from(rawBody) : undefined
   },
-  keeping: 'app.use(bodyParser()) of koa-bodyparser or @koa/bodyparser, which set ctx.request.rawBody,',
-  parser: 'a body parser such as koa-bodyparser or koa-body',
-  hasParser: ctx => 'body' in ctx.request,
+  hint: 'a parser that sets ctx.request.rawBody (koa-bodyparser) must run before',
+  parser: 'a body parser such as koa-bodyparser',
   parsed: ctx => (ctx.request as ParsedRequest).body,
   assign(ctx, value) {
     ;(ctx.request as ParsedRequest).body = value
@@ -58,14 +57,13 @@ const access: BodyAccess<KoaContext> = {
 export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
   assertGate('koaGate', gate)
   const { body } = checkOptions('koaGate', options, { body: { is: BODY_CHOICES } })
-  const read = bodyReader(body, gate.settings, access)
+  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts =>
     // koa-mount removes its path from `req.url`.
     nodeFacts(ctx.req, gate.settings.trusted, ctx.originalUrl)
   const incoming = (ctx: KoaContext, isExisting: boolean): IncomingRequest => {
     const { req, res, params = {}, _matchedRoute: pattern } = ctx
-    read.enter(ctx)
     return {
       request: req,
       facts: facts(ctx),
@@ -103,14 +101,13 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
       const run = runOf(route, handler)
-      read.mounted(route)
       return guarding(route.operation, async ctx =>
         sendText(ctx, await perform(gate, route, incoming(ctx, false), run)),
       )
     },
 
     guard(route) {
-      read.mounted(checkedGuardingRoute(route))
+      checkedGuardingRoute(route)
       const guard: KoaMiddleware = async (ctx, next) => {
         const received = incoming(ctx, true)
         const started = await startRun(gate, route, received)

@@ -134,9 +134,11 @@ interface OperationDeclaration<
   /** All members of the body that the operation reads. A schema that keeps other members has `additionalProperties: true`. */
   readonly body?: S
   /**
-   * What happens to a member of the body or a query parameter that the operation does not name. `list` (default): accepted, and
-   * listed in the response as `ignored`. `deny`: 400 `invalid_request`. Reads of a surface deny unknown query parameters in any case. Every operation that makes or changes a key or a
-   * session must deny, because there a misspelt `scopes` or `policy` would give all rights.
+   * What happens to a member of the body or a query parameter that the operation does not name. `list`: accepted, and listed in
+   * the response as `ignored`. `deny`: 400 `invalid_request`. Default: `deny` for a write that requires an idempotency key, because it moves or
+   * promises money, and a `currency` or a `tag` that is not read pays something else than was asked; `list` for others. Reads of a surface deny
+   * unknown query parameters in any case. Every operation that makes or changes a key or a session must deny, because there a misspelt
+   * `scopes` or `policy` would give all rights.
    */
   readonly unknownMembers?: 'deny' | 'list'
   /** Schema of `data`, or of the whole document. */
@@ -216,7 +218,8 @@ export function operation<
 export function ledgerWrite<S extends TObject, D extends TObject, A = undefined>(
   rule: LedgerOperation<S, D, A>,
 ): Operation {
-  return rule
+  const unknownMembers = (rule.idempotency ?? 'required') === 'required' ? 'deny' : 'list'
+  return { unknownMembers, ...rule }
 }
 
 /** Returns the caller for the issuer: the presented API key, or the session. */

@@ -48,16 +48,23 @@ export function unknownQueryName(name: string, known: readonly string[]): string
   return unknownName('query parameter', meant, known)
 }
 
-/** Describes the first unknown member of a body, where the operation denies unknown ones. */
+/** What a money write may say beside its own members: that its amount is in the only currency that is paid. */
+const PAID_CURRENCY = 'USD'
+
+/** Describes the first unknown member of a body, where the operation denies unknown ones. A write may have `currency` with the value `USD`. */
 export function unknownMember(
-  operation: Pick<Operation, 'body' | 'unknownMembers'>,
+  operation: Pick<Operation, 'body' | 'unknownMembers'> & { readonly write?: unknown },
   body: unknown,
 ): { readonly path: readonly string[]; readonly message: string } | undefined {
   if (operation.unknownMembers !== 'deny') return undefined
-  const [first] = unknownMembers(operation.body, body)
-  if (!first) return undefined
-  const { field, name } = shown(first)
-  return { path: [field], message: `${field} ${unknownName('member', name, first.known)}` }
+  for (const each of unknownMembers(operation.body, body)) {
+    const { field, name } = shown(each)
+    const isCurrency = operation.write !== undefined && each.path.length === 1 && name === 'currency'
+    if (!isCurrency) return { path: [field], message: `${field} ${unknownName('member', name, each.known)}` }
+    if ((body as { readonly currency: unknown }).currency !== PAID_CURRENCY)
+      return { path: [field], message: 'currency must be USD, or left out: only USD is paid' }
+  }
+  return undefined
 }
 
 /**

@@ -60,6 +60,8 @@ export function changeCard(
     scopes: ['cards.write'],
     spends: false,
     idempotency: surface === 'user' ? 'required' : 'none',
+    // A misspelt limit would make a card without one.
+    unknownMembers: 'deny',
     body: ChangeBody[surface] as typeof ChangeBody.user,
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { body: { status: 'locked' }, response: responseExample(surface) },

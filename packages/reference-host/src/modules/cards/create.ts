@@ -41,8 +41,7 @@ export function createCard(
     limit: limitOf(surface, body) ?? null,
     ...NO_LABELS,
     ...labelsOf(body),
-    // The schema for partners has no such member, so a value under this name is unchecked.
-
+    // What partners send under this name is not read.
     folderId: surface === 'user' ? (body.folderId ?? null) : null,
     disposable: false,
     autoCancelAfterAuth: false,
@@ -58,6 +57,8 @@ export function createCard(
     spends: false,
     requires: 'onboarding',
     idempotency: surface === 'user' ? 'required' : 'optional',
+    // A misspelt limit would make a card without one.
+    unknownMembers: 'deny',
     body: CreateBody[surface] as typeof CreateBody.user,
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { body: bodyExample(surface), response: responseExample(surface) },

@@ -42,6 +42,9 @@ const labels = {
 const newLabels = Type.Partial(Type.Object(labels)).properties
 const folderId = Type.Optional(orNull(idText(), 'The folder; null: none'))
 
+/** Partners have no folders, and their clients send back what they read of a card. */
+const partnersFolderId = Type.Optional(Type.Unknown({ description: 'Accepted from partners and not read' }))
+
 const UserCard = Type.Object(
   {
     id: text('The id of the card'),
@@ -99,7 +102,7 @@ export const CreateBody = {
     component('CreateUserCardRequest', 'What the new card is like. Everything is optional'),
   ),
   partner: Type.Object(
-    { ...newLabels, limit: newLimit('partner', 'NewCardLimit') },
+    { ...newLabels, limit: newLimit('partner', 'NewCardLimit'), folderId: partnersFolderId },
     component('CreateCardRequest', 'What the new card is like. Everything is optional'),
   ),
 } as const

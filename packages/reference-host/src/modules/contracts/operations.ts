@@ -63,6 +63,8 @@ function createContract({ clock, ledger }: Pick<HostServices, 'clock' | 'ledger'
     credential: 'session',
     scopes: ['contracts.write'],
     spends: false,
+    // Public clients send any object. It moves no money.
+    unknownMembers: 'list',
     body: Body,
     response: ResponseData,
     example: { body: { label: 'Rent' }, response: { contract: example } },
