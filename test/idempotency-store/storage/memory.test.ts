@@ -2,6 +2,7 @@ import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { idempotencyStorageContract } from '@gatewright/idempotency-store/testing'
 import { GRACE_MS } from '@gatewright/kernel'
 import t from 'tap'
+import { takesPositiveCapacity } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
 
 idempotencyStorageContract(runner, 'memory', async () => ({
@@ -26,9 +27,7 @@ t.test('deletes expired records when it is full', async t => {
   t.match(await storage.begin('running', 'f', 100, 10), { state: 'lost' })
 })
 
-t.test('refuses a capacity that is not a positive integer', async t => {
-  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryIdempotency({ capacity }), /capacity/)
-})
+takesPositiveCapacity(capacity => memoryIdempotency({ capacity }))
 
 t.test('has room for 10 000 records by default, and for as few as one', async t => {
   for (const [storage, capacity] of [

@@ -8,8 +8,8 @@ import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
+import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
-import { openPostgres } from '../../harness/stores.ts'
 
 idempotencyStorageContract(runner, 'Postgres', async () => {
   const { connections, close } = await openKeptPostgres(4, migrateIdempotency)
@@ -75,10 +75,4 @@ t.test('starts one of two open transactions, and the other when the first rolls 
   t.same(await attempt(true), { state: 'running' })
 })
 
-t.test('migrates when 8 instances do so at once, and again', async t => {
-  const { connections, close } = await openPostgres(8, async () => {})
-  t.teardown(close)
-  await Promise.all(connections.map(db => migrateIdempotency(db)))
-  await migrateIdempotency(connections[0]!)
-  t.match(await postgresIdempotency(connections[0]!).begin('key', 'f', 2000, 1000), { state: 'started' })
-})
+migratesAtOnce(migrateIdempotency, db => postgresIdempotency(db).begin('key', 'f', 2000, 1000))

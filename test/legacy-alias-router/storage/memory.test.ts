@@ -1,6 +1,7 @@
 import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { aliasUsageStorageContract } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
+import { takesPositiveCapacity } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
 
 aliasUsageStorageContract(runner, 'memory', async () => ({
@@ -18,6 +19,4 @@ t.test('throws a fault when it is full, and still adds to existing rows', async 
   t.match(await storage.page(undefined, 10), [{ count: 2 }, { count: 2 }])
 })
 
-t.test('rejects a capacity that is not a positive integer', async t => {
-  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryAliasUsage({ capacity }), /capacity/)
-})
+takesPositiveCapacity(capacity => memoryAliasUsage({ capacity }))

@@ -3,8 +3,8 @@ import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/
 import t from 'tap'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
+import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
-import { openPostgres } from '../../harness/stores.ts'
 
 aliasUsageStorageContract(runner, 'Postgres', async () => {
   const { connections, close } = await openKeptPostgres(4, migrateAliasUsage)
@@ -38,10 +38,4 @@ t.test('counts a batch once when it is sent again in a second open transaction',
   t.match(await postgresAliasUsage(one!).page(undefined, 10), [{ count: 1 }])
 })
 
-t.test('migrates when 8 instances do so at once, and again', async t => {
-  const { connections, close } = await openPostgres(8, async () => {})
-  t.teardown(close)
-  await Promise.all(connections.map(db => migrateAliasUsage(db)))
-  await migrateAliasUsage(connections[0]!)
-  t.same(await postgresAliasUsage(connections[0]!).page(undefined, 10), [])
-})
+migratesAtOnce(migrateAliasUsage, db => postgresAliasUsage(db).page(undefined, 10))

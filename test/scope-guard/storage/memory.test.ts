@@ -3,6 +3,7 @@ import { GRACE_MS } from '@gatewright/kernel'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
+import { takesPositiveCapacity } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
 
 spendStorageContract(runner, 'memory', async () => ({
@@ -56,7 +57,4 @@ t.test('deletes at most as many expired counters as asked for, and returns how m
   t.equal(await storage.collect(2, now), 1)
 })
 
-t.test('rejects a capacity that is not a positive integer', async t => {
-  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memorySpends({ capacity }), /capacity/)
-  t.doesNotThrow(() => memorySpends({ capacity: 1 }))
-})
+takesPositiveCapacity(capacity => memorySpends({ capacity }))

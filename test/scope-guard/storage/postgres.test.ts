@@ -6,8 +6,9 @@ import t from 'tap'
 import { countingProxy, postgresStatements } from '../../bench/shared-stores/counting-proxy.ts'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
+import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
-import { openPostgres, openPostgresPool } from '../../harness/stores.ts'
+import { openPostgresPool } from '../../harness/stores.ts'
 
 spendStorageContract(runner, 'Postgres', async () => {
   const { connections, close } = await openKeptPostgres(4, migrateSpends)
@@ -69,10 +70,4 @@ t.test(
   },
 )
 
-t.test('migrates from 8 instances at once, and again', async t => {
-  const { connections, close } = await openPostgres(8, async () => {})
-  t.teardown(close)
-  await Promise.all(connections.map(db => migrateSpends(db)))
-  await migrateSpends(connections[0]!)
-  t.match(await postgresSpends(connections[0]!).reserve('a', 'h', [item], 0), { outcome: 'held' })
-})
+migratesAtOnce(migrateSpends, db => postgresSpends(db).reserve('a', 'h', [item], 0))

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { GRACE_MS, memoryFeed } from '@gatewright/kernel'
+import { memoryFeed } from '@gatewright/kernel'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 import { auditContract, keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
-import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
+import { keyRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
+import { collectsExactly } from './collects.ts'
 
 function open() {
   const feed = memoryFeed()
@@ -30,42 +31,7 @@ auditContract(runner, 'memory', async () => {
   return { connections: [store], close }
 })
 
-t.test('collects exactly what has ended for long enough, with its policies', async t => {
-  const { keys, sessions, audit } = memoryCredentials({ feed: memoryFeed() })
-  const policyOf = (id: string) => ({ id: `policy ${id}`, document: {} })
-  for (const [id, expiresAt] of [
-    ['a', 1000],
-    ['b', 1000],
-    ['c', 1001],
-  ] as const) {
-    await sessions.insert(sessionRecord({ sessionId: id, accountId: 'acc', expiresAt, issuedAt: 0 }), [
-      policyOf(id),
-    ])
-  }
-  t.equal(await sessions.collect(9, 1000 + GRACE_MS - 1), 0)
-  t.equal(await sessions.collect(1, 1000 + GRACE_MS), 1)
-  t.equal(await sessions.collect(9, 1000 + GRACE_MS), 1)
-  const left = await sessions.policies(['a', 'b', 'c'].map(id => `policy ${id}`))
-  t.same(left, [policyOf('c')])
-  const ended = ['d', 'e', 'f'].map((id, n) => keyRecord('acc', { id, revokedAt: 10 + n }))
-  const policies = ended.map(key => ({ ...policyOf(key.id), lineageId: key.id }))
-  await keys.commit('acc', 0, { keys: ended, policies, feed: [] })
-  t.equal(await keys.collect(9, 10), 0, 'a key that ended at the instant stays')
-  t.equal(await keys.collect(9, 12), 2)
-  t.same(
-    (await keys.load('acc')).keys.map(({ id }) => id),
-    ['f'],
-  )
-  t.same(await keys.policies(policies.map(({ id }) => id)), [policyOf('f')])
-  await keys.commit('acc', 1, {
-    keys: [],
-    policies: [],
-    feed: [],
-    audit: [auditEntry('acc', { expiresAt: 20 })],
-  })
-  t.equal(await audit.collect(9, 19), 0)
-  t.equal(await audit.collect(9, 20), 1)
-})
+collectsExactly(async () => ({ store: memoryCredentials({ feed: memoryFeed() }), close: async () => {} }))
 
 t.test('counts each commit and each use in the revision', async t => {
   const { keys } = memoryCredentials({ feed: memoryFeed() })

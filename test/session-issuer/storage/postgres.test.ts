@@ -15,8 +15,10 @@ import { auditEntry, childOf, sessionRecord } from '@gatewright/session-issuer/i
 import t from 'tap'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
+import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
 import { readSqlFeed } from '../feeds.ts'
+import { collectsExactly } from './collects.ts'
 
 async function open() {
   const { connections, close } = await openKeptPostgres(5, migrateCredentials)
@@ -44,6 +46,13 @@ auditContract(runner, 'Postgres', async () => {
   const { writers, close } = await open()
   return { connections: writers.map(db => postgresCredentials(db)), close }
 })
+
+collectsExactly(async () => {
+  const { writers, close } = await open()
+  return { store: postgresCredentials(writers[0]!), close }
+})
+
+migratesAtOnce(migrateCredentials, db => postgresCredentials(db).keys.load('acc'))
 
 keyStorageFaults(runner, 'Postgres', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateCredentials)

@@ -13,6 +13,7 @@ import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
+import { collectsExactly } from './collects.ts'
 
 // One connection, as in the host: a transaction that awaits holds SQLite's lock, and a second connection of the same
 // process would block the event loop while it waits for that lock.
@@ -70,46 +71,9 @@ t.test('private signing keys are encrypted in the database, and decrypt with the
   }
 })
 
-/** Ids of rows of the account `acc`. */
-const [idA, idB, idC] = [1, 2, 3].map(n => `${routeOf('acc')}_${n}`) as [string, string, string]
-
-t.test('collects exactly what has ended for long enough, with its policies', async t => {
+collectsExactly(async () => {
   const { db, close } = await open()
-  t.teardown(close)
-  const { keys, sessions, audit } = sqliteCredentials(db)
-  const policyOf = (id: string) => ({ id: `pol_${id}`, document: {} })
-  for (const [id, expiresAt] of [
-    [idA, 1000],
-    [idB, 1000],
-    [idC, 1001],
-  ] as const) {
-    await sessions.insert(sessionRecord({ sessionId: id, accountId: 'acc', expiresAt, issuedAt: 0 }), [
-      policyOf(id),
-    ])
-  }
-  t.equal(await sessions.collect(9, 1000 + GRACE_MS - 1), 0)
-  t.equal(await sessions.collect(1, 1000 + GRACE_MS), 1)
-  t.equal(await sessions.collect(9, 1000 + GRACE_MS), 1)
-  const left = await sessions.policies([idA, idB, idC].map(id => policyOf(id).id))
-  t.same(left, [policyOf(idC)])
-  const ended = [idA, idB, idC].map((id, n) => keyRecord('acc', { id, revokedAt: 10 + n }))
-  const policies = ended.map(key => ({ ...policyOf(key.id), lineageId: key.id }))
-  await keys.commit('acc', 0, { keys: ended, policies, feed: [] })
-  t.equal(await keys.collect(9, 10), 0, 'a key that ended at the instant stays')
-  t.equal(await keys.collect(9, 12), 2)
-  t.same(
-    (await keys.load('acc')).keys.map(({ id }) => id),
-    [idC],
-  )
-  t.same(await keys.policies(policies.map(({ id }) => id)), [policyOf(idC)])
-  await keys.commit('acc', 1, {
-    keys: [],
-    policies: [],
-    feed: [],
-    audit: [auditEntry('acc', { expiresAt: 20 })],
-  })
-  t.equal(await audit.collect(9, 19), 0)
-  t.equal(await audit.collect(9, 20), 1)
+  return { store: sqliteCredentials(db), close }
 })
 
 t.test('stores no session without its audit row', async t => {
@@ -122,6 +86,9 @@ t.test('stores no session without its audit row', async t => {
   await t.rejects(sessions.insert(second, [], entry), { code: 'ERR_STORE_UNAVAILABLE' })
   t.equal(await sessions.find(second.sessionId), undefined)
 })
+
+/** Ids of rows of the account `acc`. */
+const [idA, idB] = [1, 2].map(n => `${routeOf('acc')}_${n}`) as [string, string]
 
 t.test('waits for every query before it ends its transaction', async t => {
   const { db, close } = await open()

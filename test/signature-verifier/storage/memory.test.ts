@@ -3,6 +3,7 @@ import { GRACE_MS } from '@gatewright/kernel'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { challengeStorageContract, nonceStorageContract } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
+import { takesPositiveCapacity } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
 
 const open = async () => ({
@@ -27,9 +28,7 @@ t.test('deletes expired nonces when it is full', async t => {
   t.equal(await storage.claim('long', 1000, 10), false)
 })
 
-t.test('rejects a capacity that is not a positive integer', async t => {
-  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryNonces({ capacity }), /capacity/)
-})
+takesPositiveCapacity(capacity => memoryNonces({ capacity }))
 
 t.test('throws for a challenge when full of live challenges, and still accepts nonces', async t => {
   const storage = memoryNonces({ capacity: 2 })

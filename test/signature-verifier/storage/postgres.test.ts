@@ -11,8 +11,8 @@ import {
 import t from 'tap'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
+import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
-import { openPostgres } from '../../harness/stores.ts'
 
 const open = async () => {
   const { connections, close } = await openKeptPostgres(4, migrateNonces)
@@ -54,13 +54,7 @@ t.test('lets one of two open transactions win, and the other one when the first 
   t.equal(await attempt(true), false)
 })
 
-t.test('migrates from 8 instances at once, and again', async t => {
-  const { connections, close } = await openPostgres(8, async () => {})
-  t.teardown(close)
-  await Promise.all(connections.map(db => migrateNonces(db)))
-  await migrateNonces(connections[0]!)
-  t.equal(await postgresNonces(connections[0]!).claim('key', 2000, 1000), true)
-})
+migratesAtOnce(migrateNonces, db => postgresNonces(db).claim('key', 2000, 1000))
 
 t.test('collects no nonce that another transaction has just claimed again', async t => {
   const { connections, close } = await openKeptPostgres(3, migrateNonces)

@@ -46,8 +46,9 @@ t.test('pays a bill once, from the balance, under the caps', async t => {
   const other = await note(accountId)
   const housed = await balance(systemAccounts.bills)
   t.match(await payBill(accountId, id, { dailySpendCapCents: 399 }), { code: 'policy_blocked' })
-  t.match(await payBill(await addAccount(1000), id), { code: 'not_found' })
-  t.match(await payBill(accountId, 'bill_none'), { code: 'not_found' })
+  const unknown = await payBill(accountId, 'bill_none')
+  t.match(unknown, { code: 'not_found' })
+  t.same(await payBill(await addAccount(1000), id), unknown, 'of another account')
   clock.advance(1)
   const paid = billOf(await payBill(accountId, id))
   t.match(paid, { status: 'paid', paidAt: new Date(clock.now()).toISOString() })
@@ -84,7 +85,9 @@ t.test('denies a date that does not exist', async t => {
     '2026-13-01',
     '2026-02-01T25:00:00Z',
     '2026-02-30T10:00:00Z',
+    '2026-02-01T10:00:00',
     '2026-1-1',
+    'tomorrow',
   ])
     t.match(await run(create, accountId, { body: { ...BILL, dueAt } }), { code: 'invalid_request' }, dueAt)
 })
@@ -103,10 +106,13 @@ t.test('takes texts of 1 to 80 characters and amounts of 1 to 100,000,000 cents'
     )
 })
 
-t.test('an account has at most 100 open bills', async t => {
+t.test('an account has at most 100 open bills, and a repeated note is the same bill', async t => {
   const accountId = await addAccount(1000)
-  const { id } = await note(accountId)
+  const first = { effectId: uniqueName(), body: BILL }
+  const made = await run(create, accountId, first)
+  const { id } = billOf(made)
   for (let n = 1; n < 100; n += 1) await note(accountId)
+  t.same(await run(create, accountId, first), made)
   const full = { code: 'policy_blocked', details: { rule: 'max_bills' } }
   t.match(await run(create, accountId, { body: BILL }), full)
   t.match(await note(await addAccount()), { status: 'open' }, 'another account')

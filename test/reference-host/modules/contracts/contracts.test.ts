@@ -138,19 +138,6 @@ t.test('a repeat makes one contract and moves once, also after the record has en
   t.same(await stateOf(user), [700, 300])
 })
 
-t.test('an account has at most 20 contracts', async t => {
-  const user = await newUser()
-  const key = randomUUID()
-  await user.write('/contracts', {}, key)
-  for (let n = 1; n < 20; n += 1) await create(user)
-  t.match(await user.write('/contracts', {}), {
-    status: 403,
-    body: { error: 'policy_blocked', rule: 'max_contracts' },
-  })
-  await db.query('delete from gw_idempotency', [])
-  t.match(await user.write('/contracts', {}, key), { status: 200 }, 'one that exists is returned')
-})
-
 t.test('of simultaneous moves out of one contract, as many succeed as it covers', async t => {
   const user = await newUser()
   await user.fund(1000)

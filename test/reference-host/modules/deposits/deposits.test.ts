@@ -211,12 +211,6 @@ t.test('says what can be deposited, and for how much, only to partners', async t
   denied(t, await estimate('1.234', { amountCurrency: 'usd' }), 'amount')
 })
 
-t.test('lets at most 20 deposits wait, and forgets old ones', async t => {
-  const user = await fundedUser(host, 0, { now: clock.now() })
-  for (let n = 0; n < 20; n += 1) t.equal((await user.write('/deposits', USDC)).status, 200)
-  t.match(await user.write('/deposits', USDC), { status: 403, body: { rule: 'max_deposits' } })
-})
-
 t.test(
   'opens nothing at the provider that the host denies: above 20 that wait, or outside the range',
   async t => {

@@ -74,7 +74,7 @@ t.test('finds only the one wallet user who signs with a key of the address', asy
   t.match(await pay(MIXED.replace('fB', 'Fb')), { ...wrong, message: /checksum/ })
   t.match(await pay(BOB.toUpperCase().replace('0X', '0x')), { data: {} }, 'in one case')
   const nobody = await pay(address('12'))
-  t.match(nobody, { code: 'not_found', field: 'to' })
+  t.match(nobody, { code: 'not_found', field: 'to', message: /contract wallet/ })
   await rows(db, "insert into gw_partners (id, name, created_at) values ('p', 'P', 0)")
   const ofPartner = { partnerId: 'p', externalId: 'one', walletAddress: address('13') } as never
   await services.users.resolve(ofPartner, clock.now(), async () => {})
@@ -101,12 +101,14 @@ t.test('takes memos of 1 to 140 characters and amounts of 1 to 100,000,000 cents
     )
 })
 
-t.test('lists payments only, newest first', async t => {
+t.test('lists payments only, sent and received, newest first', async t => {
   const [from, to] = [`0x${'21'.repeat(20)}`, `0x${'22'.repeat(20)}`]
   const payer = await addAccount(1000, from)
-  await addAccount(0, to)
+  const other = await addAccount(1000, to)
   const ids: string[] = []
-  for (const cents of [1, 2, 3]) ids.unshift(paymentOf(await pay(to, cents, {}, payer)).id)
+  ids.unshift(paymentOf(await pay(to, 1, {}, payer)).id)
+  ids.unshift(paymentOf(await pay(from, 2, {}, other)).id)
+  ids.unshift(paymentOf(await pay(to, 3, {}, payer)).id)
   const page = async (query: string): Promise<readonly [string[], string | null]> => {
     const { payments, nextCursor } = await listed(payer, query)
     return [payments.map(({ id }: { id: string }) => id), nextCursor]

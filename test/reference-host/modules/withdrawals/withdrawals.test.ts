@@ -212,21 +212,6 @@ t.test('checks amount and destination', async t => {
   await work(5000)
 })
 
-t.test('lets at most 20 be under way', async t => {
-  const ann = await user(100_000)
-  for (let n = 0; n < 20; n += 1)
-    t.equal((await ann.write('/withdrawals', withdrawalBody(100 + n))).status, 200)
-  t.match(await ann.write('/withdrawals', withdrawalBody(500)), {
-    status: 403,
-    body: { rule: 'max_withdrawals' },
-  })
-  await work()
-  await work()
-  await work(5000)
-  await work()
-  t.match(await ann.write('/withdrawals', withdrawalBody(500)), { status: 200 })
-})
-
 t.test('applies reports of the provider, and keeps those that contradict the final state', async t => {
   const ann = await user(10_000)
   const make = async (): Promise<string> =>
