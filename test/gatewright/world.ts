@@ -40,7 +40,7 @@ export const CAP = 10_000
 const key = await signingKey('RS256')
 
 /** Makes a world whose state is in `store`. */
-export function createWorld(store: Store = memoryStore()): World {
+export function createWorld(store: Store = memoryStore({ perProcess: true })): World {
   const clock = manualClock()
   const calls: Processor['calls'] = []
   return {

@@ -16,7 +16,7 @@ const { gatewright } = await import('gatewright/hono')
 const { createWorld } = await import('./build/test/gatewright/world.js')
 const { options, token } = createWorld()
 const app = new Hono()
-app.post('/', gatewright({ ...options, peer: 'none' }).protectWrite('payments.create', { scope: 'payments.write' }), c => c.json({ paid: true }, 201))
+app.post('/', gatewright({ ...options, policy: 'none', peer: 'none' }).protectWrite('payments.create', { scope: 'payments.write' }), c => c.json({ paid: true }, 201))
 const headers = { authorization: 'Bearer ' + await token('payments.write'), 'content-type': 'application/json', 'idempotency-key': 'key-00000001' }
 for (const n of [1, 2]) console.log((await app.request('/', { method: 'POST', body: '{}', headers })).status)
 process.exit()`

@@ -72,14 +72,15 @@ t.test('reads a stream for an existing handler, which gets the parsed object', a
   const access: Access = {
     node: made => made as never,
     kept: () => Buffer.from('{"kept":1}'),
-    hint: '',
+    keeping: '',
     parser: '',
+    hasParser: () => false,
     parsed: () => ({ parsed: 1 }),
     assign: (_request, value) => void assigned.push(value),
   }
   const read = async (body: 'stream' | 'kept' | 'parsed', sent: string, limit = 100): Promise<unknown> =>
     text(
-      await bodyReader(body, limit, access).forHandler(
+      await bodyReader(body, { bodyLimitBytes: limit, hints: {} as never }, access).forHandler(
         request({ ...json, 'content-length': `${sent.length}` }, sent),
       ),
     )
@@ -95,5 +96,8 @@ t.test('reads a stream for an existing handler, which gets the parsed object', a
   const ended = request(json, '{}')
   ended.resume()
   await new Promise(resolve => ended.once('end', resolve))
-  await t.rejects(bodyReader('stream', 9, access).bytes(ended), /another parser has read this request/)
+  await t.rejects(
+    bodyReader('stream', { bodyLimitBytes: 9, hints: {} as never }, access).bytes(ended),
+    /another parser has read this request/,
+  )
 })

@@ -124,7 +124,7 @@ t.test(
     t.match(place.failures, [
       {
         error: {
-          message: /Mount the route before that parser, or let the parser keep the bytes: .*keepRawBody/,
+          message: /Mount the routes before express\.json\(\), or keep the bytes: .*keepRawBody/,
         },
       },
     ])

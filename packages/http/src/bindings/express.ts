@@ -33,13 +33,19 @@ const bytesOf = (rawBody: unknown): Uint8Array | undefined =>
 const access: BodyAccess<RoutedRequest> = {
   node: request => request,
   kept: request => rawBodies.get(request) ?? bytesOf(request.rawBody),
-  hint: 'use express.json({ verify: keepRawBody }), or a platform that sets request.rawBody (Nest with rawBody: true)',
+  keeping:
+    'app.use(express.json({ verify: keepRawBody })), or a platform that sets request.rawBody (Nest with rawBody: true),',
   parser: 'express.json()',
+  // body-parser sets it for every request: {} or undefined. Adapters of serverless platforms set bytes or a text.
+  hasParser: request => 'body' in request && (request.body === undefined || isPlain(request.body)),
   parsed: request => request.body,
   assign(request, value) {
     request.body = value
   },
 }
+
+const isPlain = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype
 
 /** Returns path parameters as texts: the segments of a wildcard as Express 4 gives them, joined by `/`. */
 function textsOf(params: RoutedRequest['params'] = {}): Record<string, string> {
@@ -54,7 +60,7 @@ function textsOf(params: RoutedRequest['params'] = {}): Record<string, string> {
 export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice }): ConnectGate {
   assertGate('expressGate', gate)
   const { body } = checkOptions('expressGate', options, { body: { is: BODY_CHOICES } })
-  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
+  const read = bodyReader(body, gate.settings, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts =
     (request: ConnectRequest): IncomingRequest['facts'] =>
@@ -67,6 +73,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     isExisting: boolean,
   ): IncomingRequest => {
     const { params, route } = request as RoutedRequest
+    read.enter(request)
     return {
       request,
       facts: facts(request),
@@ -108,6 +115,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): ConnectListener {
       const run = runOf(route, handler)
+      read.mounted(route)
       return guarding(route.operation, (request, response) => {
         const received = incoming(request, response, false)
         perform(gate, route, received, run)
@@ -117,7 +125,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     },
 
     guard(route) {
-      checkedGuardingRoute(route)
+      read.mounted(checkedGuardingRoute(route))
       return guarding(route.operation, (request, response, next) => {
         pass(accept(route, request, response), response, next).catch((error: unknown) =>
           abandon(gate, route.operation, response, error),

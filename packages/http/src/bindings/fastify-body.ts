@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { deny, type RequestDenial } from '../codes.ts'
 import type { FastifyApp, FastifyRequest } from './fastify-types.ts'
-import { notJson } from '../request/body.ts'
+import { isJson, notJson } from '../request/body.ts'
 import { hasBody } from './node-body.ts'
 
 const rawBodies = new WeakMap<object, Uint8Array>()
@@ -18,11 +18,18 @@ export function keepRawBodies(app: FastifyApp): void {
   })
 }
 
-/** Returns the bytes that the JSON parser kept, or denies a body that is not JSON. */
+/**
+ * Returns the bytes that the JSON parser kept, or denies a body that is not JSON. Throws a `TypeError` for JSON that another parser has
+ * read.
+ */
 export function keptBytes({ raw }: FastifyRequest): Verdict<Uint8Array> {
   const bytes = rawBodies.get(raw)
   if (bytes) return allow(bytes)
-  return hasBody(raw) ? notJson : allow(new Uint8Array())
+  if (!hasBody(raw)) return allow(new Uint8Array())
+  if (!isJson(raw.headers['content-type']) || raw.method === 'GET' || raw.method === 'HEAD') return notJson
+  throw new TypeError(
+    'the bytes of this request were not kept: write await app.register(gw.plugin) before the routes, in the same scope or above it, and no JSON parser of your own below',
+  )
 }
 
 /** Returns the denial for an error of Fastify's body parsers; undefined for another error. */

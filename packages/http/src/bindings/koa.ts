@@ -45,8 +45,9 @@ const access: BodyAccess<KoaContext> = {
     const { rawBody } = ctx.request as ParsedRequest
     return typeof rawBody === 'string' ? Buffer.from(rawBody) : undefined
   },
-  hint: 'a parser that sets ctx.request.rawBody (koa-bodyparser) must run before',
-  parser: 'a body parser such as koa-bodyparser',
+  keeping: 'app.use(bodyParser()) of koa-bodyparser or @koa/bodyparser, which set ctx.request.rawBody,',
+  parser: 'a body parser such as koa-bodyparser or koa-body',
+  hasParser: ctx => 'body' in ctx.request,
   parsed: ctx => (ctx.request as ParsedRequest).body,
   assign(ctx, value) {
     ;(ctx.request as ParsedRequest).body = value
@@ -57,13 +58,14 @@ const access: BodyAccess<KoaContext> = {
 export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
   assertGate('koaGate', gate)
   const { body } = checkOptions('koaGate', options, { body: { is: BODY_CHOICES } })
-  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
+  const read = bodyReader(body, gate.settings, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts =>
     // koa-mount removes its path from `req.url`.
     nodeFacts(ctx.req, gate.settings.trusted, ctx.originalUrl)
   const incoming = (ctx: KoaContext, isExisting: boolean): IncomingRequest => {
     const { req, res, params = {}, _matchedRoute: pattern } = ctx
+    read.enter(ctx)
     return {
       request: req,
       facts: facts(ctx),
@@ -101,13 +103,14 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
       const run = runOf(route, handler)
+      read.mounted(route)
       return guarding(route.operation, async ctx =>
         sendText(ctx, await perform(gate, route, incoming(ctx, false), run)),
       )
     },
 
     guard(route) {
-      checkedGuardingRoute(route)
+      read.mounted(checkedGuardingRoute(route))
       const guard: KoaMiddleware = async (ctx, next) => {
         const received = incoming(ctx, true)
         const started = await startRun(gate, route, received)

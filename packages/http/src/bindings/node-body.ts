@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { isJson, notJson, parseJsonObject } from '../request/body.ts'
 import { readRawBody } from '../request/raw-body.ts'
 import { deny } from '../codes.ts'
+import type { Settings } from '../options.ts'
 import type { NodeRequest } from '../request/facts.ts'
 import { validateJson } from '../request/validate-json.ts'
 
@@ -19,15 +20,21 @@ export interface BodyAccess<R> {
   node(request: R): NodeRequest
   /** Returns the bytes that a parser kept. */
   kept(request: R): Uint8Array | undefined
-  /** How to keep the bytes, for the error message. */
-  readonly hint: string
-  /** The name of the usual parser, for the error message. */
+  /** How the framework's parser keeps the bytes, for error messages. */
+  readonly keeping: string
+  /** The name of the usual parser, for error messages. */
   readonly parser: string
+  /** Whether a parser has run before, also for a request without a body. */
+  hasParser(request: R): boolean
   parsed(request: R): unknown
   assign(request: R, value: unknown): void
 }
 
 interface BodyReader<R> {
+  /** Notes a route that is mounted. */
+  mounted(route: { readonly readsBody: boolean }): void
+  /** Says once, at a request to any route, that a parser before the gate will read bodies that a mounted route reads. */
+  enter(request: R): void
   /** Reads the bytes. Denials: `payload_too_large`, `invalid_request`, `unsupported_media_type`. */
   bytes(request: R): Promise<Verdict<Uint8Array>>
   /** Reads the bytes for an existing handler. With `stream`, also sets the request's `body` to the parsed object, because no parser has run. */
@@ -35,17 +42,31 @@ interface BodyReader<R> {
 }
 
 /** Makes the functions that read request bodies. */
-export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: BodyAccess<R>): BodyReader<R> {
+export function bodyReader<R>(
+  body: BodyChoice,
+  { bodyLimitBytes: limitBytes, hints }: Pick<Settings, 'bodyLimitBytes' | 'hints'>,
+  access: BodyAccess<R>,
+): BodyReader<R> {
   const bytes = async (request: R): Promise<Verdict<Uint8Array>> => {
     const node = access.node(request)
     if (body === 'kept') return keptBytes(request, access)
     if (body === 'parsed') return parsedBytes(access.parsed(request), node, access.parser)
     if (!node.readableEnded) return readRawBody(node, limitBytes)
-    throw new TypeError(
-      "body 'stream': another parser has read this request. Mount the route before that parser, or let the parser keep the bytes: in Express, express.json({ verify: keepRawBody }) and body: 'kept'",
-    )
+    throw new TypeError(`body 'stream': another parser has read this request. ${parsedBefore(access)}`)
   }
+  let mayFail = false
   return {
+    mounted({ readsBody }) {
+      mayFail ||= readsBody && body === 'stream'
+    },
+    enter(request) {
+      if (!mayFail || !access.hasParser(request)) return
+      mayFail = false
+      hints.mistake(
+        'parser',
+        `a body parser runs before the routes of the gate, which read bodies themselves, so that writes will fail. ${parsedBefore(access)}`,
+      )
+    },
     bytes,
     async forHandler(request) {
       const read = await bytes(request)
@@ -58,6 +79,10 @@ export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: Body
   }
 }
 
+/** What to write where a parser runs before the gate. */
+const parsedBefore = ({ keeping, parser }: Pick<BodyAccess<never>, 'keeping' | 'parser'>): string =>
+  `Mount the routes before ${parser}, or keep the bytes: ${keeping} and body: 'kept'`
+
 /**
  * Serializes a parsed body, for `body: 'parsed'`. A missing body has no bytes. Denials: `invalid_request`, as
  * `parseJsonObject`, and `unsupported_media_type` for a body that is not JSON and was not parsed. Throws a `TypeError` for a
@@ -66,7 +91,9 @@ export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: Body
 export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string): Verdict<Uint8Array> {
   if (isEmpty(parsed) && hasBody(node)) {
     if (!isJson(node.headers['content-type'])) return notJson
-    if (parsed === undefined) {
+    // An older parser sets {} for a body that it does not read. The shortest object is sent in two bytes.
+    const mayBeRead = node.readableEnded || node.headers['content-length'] === '2'
+    if (parsed === undefined || (!mayBeRead && parsed !== null)) {
       throw new TypeError(`body 'parsed': no parser has read this request: mount ${parser} before the gate`)
     }
   }
@@ -98,6 +125,10 @@ function keptBytes<R>(request: R, access: BodyAccess<R>): Verdict<Uint8Array> {
   if (bytes) return allow(bytes)
   const node = access.node(request)
   if (!hasBody(node)) return allow(new Uint8Array())
-  if (node.readableEnded) throw new TypeError(`body 'kept': ${access.hint}`)
-  return notJson
+  if (node.readableEnded)
+    throw new TypeError(`body 'kept': a parser has read this request and kept no bytes: ${access.keeping}`)
+  if (!isJson(node.headers['content-type'])) return notJson
+  throw new TypeError(
+    `body 'kept': no parser has read this request: mount one that keeps the bytes before the gate: ${access.keeping}`,
+  )
 }
