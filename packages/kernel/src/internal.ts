@@ -14,6 +14,7 @@ export { DEFAULT_REDIS_PREFIX, endsSession, redisLane } from './revocation-feed.
 export { checkedRule } from './rule.ts'
 export { missingScopes } from './scope.ts'
 export { fromClaims, sessionDates } from './session.ts'
+export { stoppable } from './stoppable.ts'
 export { isStorableText, storableText } from './storable-text.ts'
 export { nearestName, nearestNameOf, shownName, unknownName } from './unknown-name.ts'
 export { denier } from './verdict.ts'

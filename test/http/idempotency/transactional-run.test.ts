@@ -109,7 +109,13 @@ t.test('refuses a second reservation, and any where the rule, the guard or the s
     return { status: 201 }
   })
   t.equal((await twice.send()).status, 500)
-  t.match(twice.failures, [{ error: { message: 'payments.create may not reserve twice' } }])
+  t.match(twice.failures, [
+    {
+      error: {
+        message: 'payments.create: a run may reserve at most once: reserve a sum, or make several requests',
+      },
+    },
+  ])
   const reserving = async ({ reserve }: Context): Promise<HandlerResponse> => {
     await reserve(CENT)
     return { status: 201 }

@@ -9,7 +9,13 @@ import type { Outcome } from '../response/outcome.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../handler-types.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from '../response/no-effect.ts'
-import { checkedAmount, createReservations, returned, type RunReservations } from './reservations.ts'
+import {
+  checkedAmount,
+  createReservations,
+  MOST_HOLDS,
+  returned,
+  type RunReservations,
+} from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
 /** The end of a run: the header fields that say what is stored, and a failure to send instead, if another run of the key has completed meanwhile. */
@@ -140,6 +146,9 @@ async function tryStart(
     guard: spending,
     access,
     effectId: claim.effectId,
+    most: MOST_HOLDS,
+    advice:
+      'give it a function that returns the amount (the option amount; with gatewright, spends), or call reserve before the effect',
     settlesInFull: amount !== undefined,
   })
   const { reserve, spendsNothing } = reservations

@@ -12,8 +12,8 @@ import type { OpenHold, SpendingCall } from '../handler-types.ts'
 type Undo = Parameters<IdempotencyPort['complete']>[2]
 type Completion = Awaited<ReturnType<IdempotencyPort['complete']>>
 
-/** The most holds of one run: as many as `endRunHolds` of scope-guard ends for a lost run. */
-const MOST_HOLDS = 16
+/** The most holds of one run with a record: as many as `endRunHolds` of scope-guard ends for a lost run. */
+export const MOST_HOLDS = 16
 
 /** The reservations of one run. */
 export interface RunReservations
@@ -23,6 +23,8 @@ export interface RunReservations
    * Undefined: the response may be stored.
    */
   close(status: number): Promise<Fault | undefined>
+  /** Returns the amounts that are held. */
+  held(): readonly AmountLike[]
   /** Releases every hold when the run ends, whatever its handler has said: the run had no effect. */
   releaseAll(): void
   /**
@@ -49,14 +51,21 @@ interface ReservationDependencies {
   readonly operation: string
   readonly guard: SpendGuardPort
   readonly access: AccessLike
-  readonly effectId: string
+  /** The id of the first hold, from which the ids of further ones are made. Undefined: the guard draws each id. */
+  readonly effectId: string | undefined
+  /** The most holds of the run. */
+  readonly most: number
+  /** The spend storage of an open transaction, in which the holds commit. Default: that of the guard. */
+  readonly storage?: unknown
+  /** How a success that reserved nothing can reserve, for its fault. */
+  readonly advice: string
   /** Whether a success settles a hold in full whose end the handler did not say. */
   readonly settlesInFull: boolean
 }
 
-/** Tracks what a run reserves under its `effectId`, and how each hold ends. */
+/** Tracks what a run reserves, and how each hold ends. */
 export function createReservations(dependencies: ReservationDependencies): RunReservations {
-  const { operation, guard, access, effectId, settlesInFull } = dependencies
+  const { operation, guard, access, effectId, most, storage, settlesInFull } = dependencies
   const made: Reservation[] = []
   const pending: Promise<unknown>[] = []
   let isOpen = true
@@ -66,16 +75,16 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
   }
   const reserveHold = async (
     reservation: Reservation,
-    spend: AmountLike & { readonly holdId: string },
+    spend: AmountLike & { readonly holdId?: string },
   ): Promise<Verdict<OpenHold<unknown>>> => {
     assertOpen('reserve')
-    if (made.length === MOST_HOLDS)
+    if (made.length === most)
       throw new TypeError(
-        `${operation}: a run may reserve at most ${MOST_HOLDS} times: reserve a sum, or make several requests`,
+        `${operation}: a run may reserve at most ${most === 1 ? 'once' : `${most} times`}: reserve a sum, or make several requests`,
       )
     made.push(reservation)
     try {
-      const verdict = await guard.reserve(access, spend)
+      const verdict = await guard.reserve(access, spend, storage as never)
       reservation.outcome = verdict.ok ? { hold: verdict.value } : 'denied'
       return verdict.ok
         ? { ok: true, value: openHold(operation, reservation, verdict.value, assertOpen) }
@@ -97,9 +106,10 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
     reserve(spend) {
       const { amountCents, currency, countsAs } = spend
       const nth = made.length + 1
-      const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)
+      const own = effectId === undefined || nth === 1 ? effectId : `${effectId}-${nth}`
+      const holdId = spend.holdId ?? own
       const amount = { amountCents, currency, ...(countsAs ? { countsAs } : {}) }
-      const reserved = reserveHold({ amount }, { ...spend, holdId })
+      const reserved = reserveHold({ amount }, holdId === undefined ? spend : { ...spend, holdId })
       // A handler may respond without awaiting it; `close` waits for it.
       pending.push(reserved.catch(() => {}))
       return reserved
@@ -115,20 +125,18 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
       if (status >= 400) return undefined
       const held = made.filter(isHeld)
       if (settlesInFull) for (const each of held) each.end ??= each.amount.amountCents
-      if (held.length === 0 && !mayBeFree)
-        return notReserved(
-          operation,
-          'give it a function that returns the amount (the option amount; with gatewright, spends), or call reserve before the effect',
-        )
+      if (held.length === 0 && !mayBeFree) return notReserved(operation, dependencies.advice)
       return held.some(({ end }) => end === undefined) ? notEnded(operation) : undefined
     },
+
+    held: () => made.filter(isHeld).map(({ amount }) => amount),
 
     releaseAll() {
       for (const each of made) each.end = 'release'
     },
 
     async end(response, complete, report) {
-      const spends = made.filter(isHeld).map(({ amount }) => amount)
+      const spends = this.held()
       const recorded: RecordedResponse = spends.length === 0 ? response : { spends, ...response }
       const possiblyHeld = made.filter(({ outcome }) => outcome !== 'denied')
       if (possiblyHeld.length === 0) return complete(recorded)
@@ -183,7 +191,7 @@ function openHold(
 }
 
 /** Makes the fault of a success that reserved nothing. `advice` says how the operation can reserve. */
-export function notReserved(operation: string, advice: string): Fault {
+function notReserved(operation: string, advice: string): Fault {
   return new Fault(
     'ERR_NOT_RESERVED',
     `${operation} would have succeeded without a reservation, although its rule spends: ${advice}; if this request spends nothing, call spendsNothing()`,

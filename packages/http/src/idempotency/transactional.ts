@@ -1,10 +1,11 @@
-import type { Denial, Verdict, HeaderField } from '@gatewright/kernel'
-import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
+import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
+import { stoppable } from '@gatewright/kernel/internal'
+import type { AccessLike, SpendGuardPort, TransactionPort } from '../ports.ts'
 import type { DecisionDraft } from '../response/decision.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, HandlerResponse, TransactionContext, WriteOptions } from '../handler-types.ts'
 import { outcomeOf } from '../response/handler-outcome.ts'
-import { notReserved } from './reservations.ts'
+import { createReservations, type RunReservations } from './reservations.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { checkReplay, recordFields, type RecordDependencies } from './record.ts'
 import { writeFacts } from './write-facts.ts'
@@ -38,23 +39,26 @@ export interface TransactionalDependencies {
   ) => HandlerResponse | Promise<HandlerResponse>
 }
 
-/** Thrown to end a run with a denial, so that nothing of the run is stored. */
-class DenialError extends Error {
-  readonly denial: Denial
-  constructor(denial: Denial) {
-    super('abandoned')
-    this.denial = denial
-  }
-}
-
 /**
  * Runs a write. Its response is stored together with its rows and reservations, or none of them is. A repeat gets the stored response.
  * Notes the id of the effect for the decision event.
  */
-export async function runTransaction(
+export function runTransaction(
   dependencies: TransactionalDependencies,
   call: Call,
   decision: DecisionDraft,
+): Promise<Outcome> {
+  // What ends a run with a denial rolls its transaction back, so that nothing of the run is stored.
+  return stoppable<Outcome>(stop =>
+    runUntilStopped(dependencies, call, decision, denial => stop({ kind: 'denial', denial })),
+  )
+}
+
+async function runUntilStopped(
+  dependencies: TransactionalDependencies,
+  call: Call,
+  decision: DecisionDraft,
+  abandon: (denial: Denial) => never,
 ): Promise<Outcome> {
   const { operation, transactions, accountOf, comparesQuery = false, prepare, handler } = dependencies
   let outcome: Outcome | undefined
@@ -63,74 +67,70 @@ export async function runTransaction(
     decision.effectId = run.effectId
     const verdict = await given(call, run)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
-    if (!verdict.ok) throw new DenialError(verdict)
-    prepared = verdict.value
+    if (!verdict.ok) abandon(verdict)
+    else prepared = verdict.value
   }
-  try {
-    const run = await transactions.run(
-      writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
-      async (tx, { effectId, fence }) => {
-        decision.effectId = effectId
-        const spends: AmountLike[] = []
-        const { mustReserve, ...spendFunctions } = spendFunctionsOf(dependencies, call, { tx, spends })
-        outcome = outcomeOf(
-          operation,
-          await handler(call, { tx, effectId, fence, prepared, abandon, ...spendFunctions }),
-        )
-        const stored = storedForm(outcome)
-        // Thrown, so that the transaction is rolled back.
-        if (stored.status < 400 && mustReserve())
-          throw notReserved(operation, 'call reserve of the context before the effect')
-        return { ...stored, ...(spends.length > 0 ? { spends } : {}) }
-      },
-      prepare && (started => runPrepare(prepare, started)),
-    )
-    if (!run.ok) return { kind: 'denial', denial: inDialect(dependencies.dialect, run) }
-    const { response, replayed, expiresAt, effectId = decision.effectId } = run.value
-    decision.effectId = effectId
-    const denial = replayed && (await checkReplay(dependencies, call, response))
-    if (denial) return { kind: 'denial', denial }
-    const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
-    return withFields(final, recordFields(dependencies.dialect, replayed, expiresAt))
-  } catch (error) {
-    if (error instanceof DenialError) return { kind: 'denial', denial: error.denial }
-    throw error
-  }
+  const run = await transactions.run(
+    writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
+    async (tx, { effectId, fence }) => {
+      decision.effectId = effectId
+      const reservations = reservationsIn(dependencies, call, tx)
+      const spending = spendFunctions(dependencies, call, reservations)
+      outcome = outcomeOf(
+        operation,
+        await handler(call, { tx, effectId, fence, prepared, abandon, ...spending }),
+      )
+      const stored = storedForm(outcome)
+      const missing = await reservations?.close(stored.status)
+      // Thrown, so that the transaction is rolled back.
+      if (missing) throw missing
+      const spends = reservations?.held() ?? []
+      return spends.length > 0 ? { spends, ...stored } : stored
+    },
+    prepare && (started => runPrepare(prepare, started)),
+  )
+  if (!run.ok) return { kind: 'denial', denial: inDialect(dependencies.dialect, run) }
+  const { response, replayed, expiresAt, effectId = decision.effectId } = run.value
+  decision.effectId = effectId
+  const denial = replayed && (await checkReplay(dependencies, call, response))
+  if (denial) return { kind: 'denial', denial }
+  const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
+  return withFields(final, recordFields(dependencies.dialect, replayed, expiresAt))
 }
 
-const abandon = (denial: Denial): never => {
-  throw new DenialError(denial)
-}
-
-/**
- * Makes the functions of one run that concern its spending: at most one reservation, in its transaction. `mustReserve` says
- * whether a success would be without the reservation that it needs.
- */
-function spendFunctionsOf(
+/** Makes the reservations of one run, which commit in its transaction: at most one. Undefined: the operation does not spend. */
+function reservationsIn(
   { operation, spending, reserves, spendStorage }: TransactionalDependencies,
   { access }: Call,
-  { tx, spends }: { readonly tx: unknown; readonly spends: AmountLike[] },
-): Pick<TransactionContext<unknown, unknown>, 'reserve' | 'spendsNothing' | 'permits'> & {
-  mustReserve(): boolean
-} {
-  let reserved = false
-  let mayBeFree = false
+  tx: unknown,
+): RunReservations | undefined {
+  if (!reserves || !spending || !spendStorage) return undefined
+  return createReservations({
+    operation,
+    guard: spending,
+    access,
+    // The hold of an earlier run, whose record has expired, may still be open under its `effectId`.
+    effectId: undefined,
+    most: 1,
+    storage: spendStorage(tx),
+    advice: 'call reserve of the context before the effect',
+    settlesInFull: false,
+  })
+}
+
+/** Makes the functions of a handler that concern its spending. It keeps its hold: the hold is stored with its rows. */
+function spendFunctions(
+  { operation, spending }: TransactionalDependencies,
+  { access }: Call,
+  reservations: RunReservations | undefined,
+): Pick<TransactionContext<unknown, unknown>, 'reserve' | 'spendsNothing' | 'permits'> {
   return {
-    mustReserve: () => reserves && spends.length === 0 && !mayBeFree,
-    spendsNothing() {
-      mayBeFree = true
+    async reserve(spend) {
+      if (!reservations) throw new TypeError(`${operation} may not reserve anything: its rule must spend`)
+      const held = await reservations.reserve(spend)
+      return held.ok ? allow(held.value.keep()) : held
     },
-    async reserve(spend): Promise<Verdict<unknown>> {
-      if (!reserves || !spending || !spendStorage || reserved)
-        throw new TypeError(
-          `${operation} may not reserve ${reserved ? 'twice' : 'anything: its rule must spend'}`,
-        )
-      reserved = true
-      // The hold gets a random id, because the hold of an earlier run, whose record has expired, may still be open under `effectId`.
-      const held = await spending.reserve(access, spend, spendStorage(tx) as never)
-      if (held.ok) spends.push(spend)
-      return held
-    },
+    spendsNothing: () => reservations?.spendsNothing(),
     async permits(amount) {
       if (!spending) throw new TypeError(`${operation}: the guard must have permits`)
       return spending.permits(access, amount)

@@ -1,0 +1,24 @@
+import { stoppable } from '@gatewright/kernel/internal'
+import t from 'tap'
+
+t.test('resolves to the result of the work, or to the one that it was stopped with', async t => {
+  t.equal(await stoppable(async () => 'done'), 'done')
+  t.equal(await stoppable<string>(async stop => stop('stopped')), 'stopped')
+  const wrapped = stoppable<string>(async stop => {
+    try {
+      return stop('stopped')
+    } catch (error) {
+      throw new Error('rolled back', { cause: error })
+    }
+  })
+  t.equal(await wrapped, 'stopped', 'whatever a client of a database makes of the error')
+})
+
+t.test('rejects with the error of work that was not stopped', async t => {
+  await t.rejects(
+    stoppable(async () => {
+      throw new Error('own')
+    }),
+    { message: 'own' },
+  )
+})
