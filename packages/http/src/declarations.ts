@@ -6,7 +6,14 @@ import { runTransaction, type TransactionalDependencies } from './idempotency/tr
 import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
 import { checkedSchemas, hasOldFields } from './request/input.ts'
 import { authenticator, sessionCredential } from './route/credentials.ts'
-import type { GuardedCall, OpenCall, RouteOptions, WriteOptions, IdempotentOptions } from './handler-types.ts'
+import type {
+  GuardedCall,
+  IdempotentOptions,
+  OpenCall,
+  RouteOptions,
+  TransactionalOptions,
+  WriteOptions,
+} from './handler-types.ts'
 import type { GateContext } from './route/request-context.ts'
 import { makeRoute, type RouteDependencies } from './route/route.ts'
 import type { CompleteRoute, Route } from './route/steps.ts'
@@ -86,10 +93,13 @@ export function declarations(
     },
     transactional<C extends OpenCall>(rule: Rule, handler: unknown, route: object = {}): CompleteRoute<C> {
       const { operation } = rule
-      const { prepare } = route as WriteOptions<AccessLike>
+      const { prepare, idempotencyKey = 'required' } = route as TransactionalOptions<AccessLike>
       if (!transactions)
         throw new TypeError(`${operation}: a transactional operation needs the option transactions`)
       assertTransactionalOptions(operation, route)
+      assertKeyChoice(rule, idempotencyKey)
+      if (idempotencyKey !== 'required')
+        assertFunctions('transactions of a route without a key', transactions, ['runUnrecorded'])
       assertSpends(rule, spending !== undefined && spendStorage !== undefined)
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
@@ -98,6 +108,7 @@ export function declarations(
         dialect: settings.dialect,
         hasOwnRenderer: settings.hasOwnRenderer,
         transactions,
+        idempotencyKey,
         spendStorage,
         prepare,
         handler: handler as TransactionalDependencies['handler'],
@@ -181,6 +192,17 @@ function assertTransactionalOptions(operation: string, route: object): void {
   if ('amount' in route)
     throw new TypeError(
       `${operation}: amount is an option of idempotent: a transactional write calls reserve of its context`,
+    )
+}
+
+function assertKeyChoice({ operation, spends }: Rule, idempotencyKey: unknown): void {
+  if (!['required', 'optional', 'none'].includes(idempotencyKey as string))
+    throw new TypeError(
+      `${operation}: idempotencyKey must be "required", "optional" or "none", got ${JSON.stringify(idempotencyKey)}`,
+    )
+  if (spends !== undefined && idempotencyKey !== 'required')
+    throw new TypeError(
+      `${operation}: its rule spends, so idempotencyKey must be "required": a repeat without a key would spend twice`,
     )
 }
 

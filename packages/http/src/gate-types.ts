@@ -22,8 +22,8 @@ import type {
   OpenCall,
   RouteOptions,
   SpendingCall,
+  TransactionalOptions,
   TransactionContext,
-  WriteOptions,
 } from './handler-types.ts'
 import type { RequestContext } from './route/request-context.ts'
 import type { CompleteRoute, Route, StepResult } from './route/steps.ts'
@@ -129,7 +129,7 @@ export interface Gate<
     options?: IdempotentOptions<A, X, B, Q, P, M>,
   ): Route<WriteCall<A, H, X, W, M> & CheckedInput<B, Q, P>>
   /**
-   * Declares a write that requires a session and an `Idempotency-Key`. Its record, what it spends, the handler's rows and
+   * Declares a write that requires a session and, by default, an `Idempotency-Key`. Its record, what it spends, the handler's rows and
    * its response commit together or not at all. If its response is not stored (not 2xx, 404, 409 ...), what the handler wrote
    * is rolled back. Mount it with `handle(route)`. `prepare` runs before the transaction, if no response is stored: call
    * other services there. Needs the option `transactions`.
@@ -140,7 +140,7 @@ export interface Gate<
       call: GuardedCall<A> & CheckedInput<B, Q, P>,
       context: TransactionContext<Tx, H, X>,
     ) => HandlerResponse | Promise<HandlerResponse>,
-    options?: WriteOptions<A, X, B, Q, P>,
+    options?: TransactionalOptions<A, X, B, Q, P>,
   ): CompleteRoute<GuardedCall<A> & CheckedInput<B, Q, P>>
   /**
    * Declares an operation that requires one of the named credentials. The first named credential that the request carries

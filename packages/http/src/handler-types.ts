@@ -157,6 +157,22 @@ export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q 
   ) => Verdict<X> | Promise<Verdict<X>>
 }
 
+/** Options of a transactional route. */
+export interface TransactionalOptions<
+  A extends AccessLike,
+  X = unknown,
+  B = unknown,
+  Q = unknown,
+  P = unknown,
+> extends WriteOptions<A, X, B, Q, P> {
+  /**
+   * Whether a request must have an `Idempotency-Key`. Without one, or with `none`, nothing is recorded: each request runs the handler in a
+   * transaction of its own with a random `effectId`, and every response of 400 or more rolls it back, so the handler must be safe to repeat.
+   * Only `required` suits a rule that spends. Default: `required`.
+   */
+  readonly idempotencyKey?: 'required' | 'optional' | 'none'
+}
+
 /** Options of an idempotent route. */
 export interface IdempotentOptions<
   A extends AccessLike,

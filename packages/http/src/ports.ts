@@ -220,4 +220,12 @@ export interface TransactionPort<Tx> {
       readonly effectId?: string
     }>
   >
+  /**
+   * Runs a write without a record, for `idempotencyKey` other than `required`: in a transaction that a response of 400 or more rolls back,
+   * with a random `effectId`.
+   */
+  runUnrecorded?(
+    handler: (tx: Tx, run: Claim) => Promise<RecordedResponse>,
+    prepare?: (run: { readonly effectId: string }) => Promise<void>,
+  ): ReturnType<TransactionPort<Tx>['run']>
 }

@@ -72,6 +72,15 @@ export interface TransactionalIdempotency<Tx = SqlQueries> {
     prepare?: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
   ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
   /**
+   * Runs a write without a key and without a record, in a transaction of its own: each call runs `handler`. Its rows commit if the response
+   * is below 400, and are rolled back otherwise and for an error, which is rethrown. `prepare` runs before the transaction. `effectId` is
+   * random, and `fence` is 0.
+   */
+  runUnrecorded(
+    handler: (tx: Tx, run: RunContext) => Promise<StoredResponse>,
+    prepare?: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
+  ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
+  /**
    * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `leaseMs`: the transaction of a
    * handler that never responds is rolled back when the process exits. Resolves to the number of runs that have not ended. Wait for it
    * before the process exits.
@@ -184,6 +193,18 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
           replayed: true,
         }),
       })
+    },
+    async runUnrecorded(handler, prepare) {
+      assertOutsideTransactionScope(db)
+      const effectId = crypto.randomUUID().replaceAll('-', '')
+      await prepare?.({ effectId })
+      const response = await withRollBack<StoredResponse>(db, async (tx, rollBack) => {
+        const made = await withinTransactionScope(db, () =>
+          handler(transactionOfHandler(tx), { fence: 0, effectId }),
+        )
+        return made.status < 400 ? made : rollBack(made)
+      })
+      return allow({ response, replayed: false, expiresAt: null, effectId })
     },
     drained: (atMostMs = settings.leaseMs) =>
       within(settings.timer, atMostMs, timeUp => coordinator.runs.drained(timeUp)),

@@ -1,11 +1,14 @@
 // Writes without an idempotency key, each in a transaction of its own.
 import { allow, type Verdict } from '@gatewright/kernel'
 import t from 'tap'
+import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { openSqlite } from '../../harness/stores.ts'
 import { sample, serveOperations, SUCCESS } from './serve-operations.ts'
 
 const { connections, close } = await openSqlite(1, async db => {
   await db.query('create table gw_made (id text primary key)')
+  await migrateIdempotency(db)
 })
 t.teardown(close)
 const db = connections[0]!
@@ -40,7 +43,10 @@ async function write(
     ...more,
   })
   const requirements = { check: async (on: unknown) => check(on) }
-  const { send, decisions } = await serveOperations(t, [operation], { more: { db, requirements } })
+  const idempotency = createTransactionalIdempotency({ db, storage: tx => sqliteIdempotency(tx) })
+  const { send, decisions } = await serveOperations(t, [operation], {
+    more: { db, requirements, idempotency },
+  })
   const response = await send('/user/v1/things', { method: 'POST', body: '{}' })
   return { response, decisions, effects }
 }
@@ -77,17 +83,33 @@ t.test('hands on what was prepared, and denies what cannot be prepared', async t
   t.same([prepared, await count()], [[7], 0])
 })
 
-t.test('checks the requirements before the transaction, and in it', async t => {
+t.test('checks the requirements once, in the transaction, and before what is prepared', async t => {
   const blocked = { ok: false, code: 'policy_blocked', status: 403, message: 'Not yet.' } as const
   const requires = { requires: 'onboarding' }
-  for (const isDenied of [(on: unknown) => on === db, (on: unknown) => on !== db]) {
+  const prepare = async () => allow(undefined)
+  for (const [more, places] of [
+    [requires, ['transaction']],
+    [{ ...requires, prepare }, ['database', 'transaction']],
+  ] as const) {
+    const asked: string[] = []
+    const placeOf = (on: unknown): string => (on === db ? 'database' : 'transaction')
     const { response } = await write(
       async () => SUCCESS,
-      requires,
-      on => (isDenied(on) ? blocked : allow(undefined)),
+      more,
+      on => allow(asked.push(placeOf(on))),
     )
-    t.match(response, { status: 403, body: { error: 'policy_blocked' } })
-    t.equal(await count(), 0)
+    t.match(response, { status: 200 })
+    t.same(asked, places)
+    await db.query('delete from gw_made')
+    for (const place of places) {
+      const denied = await write(
+        async () => SUCCESS,
+        more,
+        on => (placeOf(on) === place ? blocked : allow(undefined)),
+      )
+      t.match(denied.response, { status: 403, body: { error: 'policy_blocked' } })
+      t.equal(await count(), 0)
+    }
   }
   t.match(
     (
@@ -105,18 +127,13 @@ t.test('checks the requirements before the transaction, and in it', async t => {
 })
 
 t.test('cannot spend without an idempotency key', async t => {
-  for (const spend of [
-    (context: Call) => context.reserve({ amountCents: 1 }),
-    (context: Call) => context.permits({ amountCents: 1 }),
-  ]) {
-    const { response, decisions } = await write(async context => {
-      await spend(context)
-      return SUCCESS
-    })
-    t.match(response, { status: 500 })
-    t.match(decisions[0]?.failure, { message: /called reserve or permits without an idempotency key/ })
-    t.equal(await count(), 0)
-  }
+  const { response, decisions } = await write(async context => {
+    await context.reserve({ amountCents: 1 })
+    return SUCCESS
+  })
+  t.match(response, { status: 500 })
+  t.match(decisions[0]?.failure, { message: /may not reserve anything: its rule must spend/ })
+  t.equal(await count(), 0)
 })
 
 t.test('an optional key decides how a write runs', async t => {

@@ -105,7 +105,7 @@ export async function serveOperations(
     aliases: createAliases(aliasTable),
     clock: manualClock(1_767_225_600_999),
     serviceName: 'Acme',
-    idempotency: { run: async () => SUCCESS },
+    idempotency: { run: async () => SUCCESS, runUnrecorded: async () => SUCCESS },
     spendStorage: () => ({}),
     trustProxy: ['127.0.0.1/32'],
     scopes: scopeCatalogue(['cards.read', 'cards.write']),

@@ -3,7 +3,13 @@ import { stoppable } from '@gatewright/kernel/internal'
 import type { AccessLike, SpendGuardPort, TransactionPort } from '../ports.ts'
 import type { DecisionDraft } from '../response/decision.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
-import type { GuardedCall, HandlerResponse, TransactionContext, WriteOptions } from '../handler-types.ts'
+import type {
+  GuardedCall,
+  HandlerResponse,
+  TransactionalOptions,
+  TransactionContext,
+  WriteOptions,
+} from '../handler-types.ts'
 import { outcomeOf } from '../response/handler-outcome.ts'
 import { createReservations, type RunReservations } from './reservations.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
@@ -23,6 +29,7 @@ export interface TransactionalDependencies {
   /** Whether the gate has the option `render`. */
   readonly hasOwnRenderer: boolean
   readonly transactions: TransactionPort<unknown>
+  readonly idempotencyKey: NonNullable<TransactionalOptions<AccessLike>['idempotencyKey']>
   readonly accountOf: RecordDependencies['accountOf']
   /** Whether the query is part of a write. Undefined: it is not. */
   readonly comparesQuery: boolean | undefined
@@ -63,39 +70,54 @@ async function runUntilStopped(
   const { operation, transactions, accountOf, comparesQuery = false, prepare, handler } = dependencies
   let outcome: Outcome | undefined
   let prepared: unknown
+  const isRecorded = recordsCall(dependencies, call)
+  const noteEffect = (effectId: string | undefined): void => {
+    if (isRecorded) decision.effectId = effectId
+  }
   const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
-    decision.effectId = run.effectId
+    noteEffect(run.effectId)
     const verdict = await given(call, run)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
     if (!verdict.ok) abandon(verdict)
     else prepared = verdict.value
   }
-  const run = await transactions.run(
-    writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
-    async (tx, { effectId, fence }) => {
-      decision.effectId = effectId
-      const reservations = reservationsIn(dependencies, call, tx)
-      const spending = spendFunctions(dependencies, call, reservations)
-      outcome = outcomeOf(
-        operation,
-        await handler(call, { tx, effectId, fence, prepared, abandon, ...spending }),
-      )
-      const stored = storedForm(outcome)
-      const missing = await reservations?.close(stored.status)
-      // Thrown, so that the transaction is rolled back.
-      if (missing) throw missing
-      const spends = reservations?.held() ?? []
-      return spends.length > 0 ? { spends, ...stored } : stored
-    },
-    prepare && (started => runPrepare(prepare, started)),
-  )
+  const handle: Parameters<TransactionPort<unknown>['run']>[1] = async (tx, { effectId, fence }) => {
+    noteEffect(effectId)
+    const reservations = reservationsIn(dependencies, call, tx)
+    const spending = spendFunctions(dependencies, call, reservations)
+    outcome = outcomeOf(
+      operation,
+      await handler(call, { tx, effectId, fence, prepared, abandon, ...spending }),
+    )
+    const stored = storedForm(outcome)
+    const missing = await reservations?.close(stored.status)
+    // Thrown, so that the transaction is rolled back.
+    if (missing) throw missing
+    const spends = reservations?.held() ?? []
+    return spends.length > 0 ? { spends, ...stored } : stored
+  }
+  const prepareRun = prepare && ((started: { readonly effectId: string }) => runPrepare(prepare, started))
+  const run =
+    isRecorded || !transactions.runUnrecorded
+      ? await transactions.run(
+          writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
+          handle,
+          prepareRun,
+        )
+      : await transactions.runUnrecorded(handle, prepareRun)
   if (!run.ok) return { kind: 'denial', denial: inDialect(dependencies.dialect, run) }
   const { response, replayed, expiresAt, effectId = decision.effectId } = run.value
-  decision.effectId = effectId
+  noteEffect(effectId)
   const denial = replayed && (await checkReplay(dependencies, call, response))
   if (denial) return { kind: 'denial', denial }
   const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
   return withFields(final, recordFields(dependencies.dialect, replayed, expiresAt))
+}
+
+/** Whether a request is recorded: it must have a key, or has one where it may. */
+function recordsCall({ idempotencyKey }: TransactionalDependencies, { facts }: Call): boolean {
+  if (idempotencyKey === 'optional') return facts.header('idempotency-key') !== undefined
+  return idempotencyKey === 'required'
 }
 
 /** Makes the reservations of one run, which commit in its transaction: at most one. Undefined: the operation does not spend. */

@@ -4,7 +4,7 @@ import type { KoaMiddleware } from '@gatewright/http/internal'
 import { storableText } from '@gatewright/kernel/internal'
 import { compileSchema } from '../../schemas/check.ts'
 import { deny } from '../codes.ts'
-import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerResponse } from './host-call.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { PlainOperation } from '../operations/operation.ts'
 
@@ -28,8 +28,8 @@ export function mountSigned(
     if (!json.ok) return json
     const problem = validateBody?.(json.value)
     if (problem) return deny('invalid_request', problem.message, { field: problem.path.join('.') || 'body' })
-    const checked = { ...call, input: { ...call.input, body: json.value } } as unknown as GateCall
-    return toHandlerResponse(await operation.handle(callOf(checked, proven.value)))
+    const input = { ...call.input, body: json.value }
+    return toHandlerResponse(await operation.handle(callOf({ facts, params, input }, proven.value)))
   })
 }
 

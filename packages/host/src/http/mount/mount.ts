@@ -1,4 +1,4 @@
-import type { HandlerResponse } from '@gatewright/http'
+import type { HandlerResponse, OpenCall } from '@gatewright/http'
 import type { AuthenticatedRequest, DenialWithHeaders, KoaMiddleware } from '@gatewright/http/internal'
 import { type HeaderField, allow, type Verdict, type Rule } from '@gatewright/kernel'
 import { koaGate, type KoaGate } from '@gatewright/http/koa'
@@ -7,7 +7,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import { addressBucket } from '@gatewright/kernel/address'
 import { bodySchema } from '../request/body.ts'
 import { httpsRequired, type HostCredentials } from '../credentials/credentials.ts'
-import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerResponse, withIgnored } from './host-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
 import { mountSigned } from './mount-signed.ts'
 import { mountWrite } from './mount-write.ts'
@@ -99,7 +99,7 @@ function isCallersSpend(spends: LedgerOperation['spends']): spends is 'spend' | 
 
 async function handlePlain(
   operation: PlainOperation,
-  call: GateCall,
+  call: OpenCall,
   caller: unknown,
 ): Promise<HandlerResponse> {
   return withIgnored(operation, call, toHandlerResponse(await operation.handle(callOf(call, caller))))

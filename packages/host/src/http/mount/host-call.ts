@@ -1,15 +1,13 @@
-import type { HandlerResponse, HttpResponse } from '@gatewright/http'
+import type { HandlerResponse, HttpResponse, OpenCall } from '@gatewright/http'
 import type { Verdict } from '@gatewright/kernel'
 import type { Call, Document, Operation, Success } from '../operations/operation.ts'
 import { ignoredNames } from '../request/unknown-names.ts'
 
-/** A request of the gate, without the operation's own types: they were checked at its declaration. */
-export interface GateCall extends Omit<Call<never, never, never>, 'caller' | 'query' | 'body'> {
-  readonly input: { readonly query: unknown; readonly body: unknown }
-}
-
-/** Makes the call of an operation, with the caller that its credential has verified. */
-export function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never, never> {
+/** Makes the call of an operation from that of the gate, with the caller that its credential has verified. */
+export function callOf(
+  { facts, params, input }: Pick<OpenCall, 'facts' | 'params' | 'input'>,
+  caller: unknown,
+): Call<never, never, never> {
   const { query, body } = input
   return { facts, params, caller: caller as never, query: query as never, body: body as never }
 }
@@ -28,7 +26,7 @@ export function toHandlerResponse(verdict: Verdict<Success | Document>): Handler
  */
 export function withIgnored<A extends HandlerResponse | HttpResponse>(
   operation: Operation,
-  { facts, input }: GateCall,
+  { facts, input }: Pick<OpenCall, 'facts' | 'input'>,
   response: A,
 ): A {
   if ('ok' in response || operation.document || !isEnvelope(response.body)) return response
