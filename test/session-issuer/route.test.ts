@@ -6,7 +6,10 @@ import { openSqlite } from '../harness/stores.ts'
 
 t.test('a route is two base62 characters, the same for an account whenever it is computed', async t => {
   const routes = new Set(Array.from({ length: 2000 }, () => routeOf(randomUUID())))
-  for (const route of routes) t.match(route, /^[0-9A-Za-z]{2}$/)
+  t.same(
+    [...routes].filter(route => !/^[0-9A-Za-z]{2}$/.test(route)),
+    [],
+  )
   t.ok(routes.size > 1200, 'accounts are spread')
   t.equal(routeOf('acc'), 'QU')
 })

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
@@ -24,23 +25,23 @@ async function replaysOf(order: readonly number[], maxWaiters: number): Promise<
   for (const [index, duplicate] of (await Promise.all(duplicates)).entries()) {
     const account = order[index] as number
     if (duplicate.ok) replays.set(account, (replays.get(account) ?? 0) + 1)
-    else t.equal(duplicate.code, 'request_in_progress')
+    else assert.equal(duplicate.code, 'request_in_progress')
   }
   return replays
 }
 
-t.test('shares the places fairly, in whatever order the duplicates of accounts come', async t => {
+t.test('shares the places fairly, in whatever order the duplicates of accounts come', async () => {
   const orders = fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(orders, fc.integer({ min: 1, max: 12 }), async (order, maxWaiters) => {
       const replays = await replaysOf(order, maxWaiters)
       const total = [...replays.values()].reduce((sum, count) => sum + count, 0)
-      t.equal(total, Math.min(order.length, maxWaiters), 'no place stays empty, and none is added')
+      assert.equal(total, Math.min(order.length, maxWaiters), 'no place stays empty, and none is added')
       const most = Math.max(...replays.values())
       for (const [account, count] of replays) {
         const sent = order.filter(each => each === account).length
         if (count < sent)
-          t.ok(most <= count + 1, 'an account that was denied has as many places as any other')
+          assert.ok(most <= count + 1, 'an account that was denied has as many places as any other')
       }
     }),
   )
@@ -84,14 +85,14 @@ t.test('gives places by the rule of fairness, whatever was taken and given back 
         const largest = Math.max(0, ...taken.map(each => countOf(each.account)))
         const isFull = taken.length >= most
         const place = places.take(account)
-        t.equal(place !== undefined, !isFull || largest >= countOf(account) + 2)
+        assert.equal(place !== undefined, !isFull || largest >= countOf(account) + 2)
         if (!place) continue
         if (isFull) {
           const lost = taken.filter(each => each.place.signal.aborted)
-          t.equal(lost.length, 1, 'one request loses its place')
+          assert.equal(lost.length, 1, 'one request loses its place')
           const [loser] = lost as [(typeof taken)[number]]
-          t.equal(countOf(loser.account), largest)
-          t.equal(
+          assert.equal(countOf(loser.account), largest)
+          assert.equal(
             loser,
             taken.findLast(each => each.account === loser.account),
             'the newest',
@@ -100,7 +101,7 @@ t.test('gives places by the rule of fairness, whatever was taken and given back 
         }
         taken.push({ account, place })
         ever.push(taken.at(-1) as (typeof taken)[number])
-        t.notOk(taken.some(each => each.place.signal.aborted))
+        assert.ok(!taken.some(each => each.place.signal.aborted))
       }
     }),
     { numRuns: randomCases(200) },

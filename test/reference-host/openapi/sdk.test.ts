@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parsePolicy } from '@gatewright/scope-guard'
 import t from 'tap'
@@ -35,29 +36,43 @@ t.test('has each operation that clients call once, and no old name', async t => 
     .filter(({ operationId }) => !ids.includes(operationId.replace(/_\d+$/, '')))
   t.ok(left.some(({ operationId }) => operationId === 'auth_openCli'))
   // Documents for everybody and redirects for browsers. The events of providers are signed.
-  for (const { method, operationId, security } of left)
-    t.ok((method === 'get' && security.length === 0) || operationId === 'system_providerEvents', operationId)
+  t.same(
+    left
+      .filter(({ method, security }) => method !== 'get' || security.length > 0)
+      .map(each => each.operationId),
+    ['system_providerEvents'],
+  )
   t.same(text.match(/consumer|externalUserId|older clients|"deprecated":true/gi), null)
 })
 
 t.test('has one object for each success, and no Open Responses object', async t => {
   t.same(text.match(/OpenResponse|"allOf"|"example"/g), null)
-  for (const { method, path, responses } of operations) {
+  const wrong = operations.filter(({ responses }) => {
     const { content } = resolved(body, responses['200']?.$ref as string) as unknown as Success
     const schema = content['application/json']?.schema
     // Texts and documents have no envelope.
-    if (schema === undefined || '$ref' in schema) continue
-    t.match(schema, { type: 'object', required: ['ok', 'data', 'summary', 'errors'] }, `${method} ${path}`)
+    if (schema === undefined || '$ref' in schema) return false
     const { data } = schema['properties'] as { data: { $ref: string } }
-    t.ok(resolved(body, data.$ref)['description'], `${method} ${path} names its data`)
-  }
+    const isEnvelope =
+      schema['type'] === 'object' &&
+      isDeepStrictEqual(schema['required'], ['ok', 'data', 'summary', 'errors'])
+    return !isEnvelope || !resolved(body, data.$ref)['description']
+  })
+  t.same(
+    wrong.map(({ method, path }) => `${method} ${path}`),
+    [],
+  )
 })
 
 t.test('has no component that nothing refers to', async t => {
   const { securitySchemes: _, ...sections } = body['components'] as Record<string, object>
-  for (const [section, members] of Object.entries(sections))
-    for (const name of Object.keys(members))
-      t.ok(text.includes(`"#/components/${section}/${name}"`), `${section}/${name}`)
+  const names = Object.entries(sections).flatMap(([section, members]) =>
+    Object.keys(members).map(name => `"#/components/${section}/${name}"`),
+  )
+  t.same(
+    names.filter(name => !text.includes(name)),
+    [],
+  )
   t.notOk('Success' in (sections['schemas'] as object))
 })
 

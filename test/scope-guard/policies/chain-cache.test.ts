@@ -201,10 +201,8 @@ t.test('remembers the operations of a chain up to a bound, and decides the same 
   const { guard } = await guarded(() => [])
   const policies = [{ id: 'p', document: { denyOperations: ['deny.*'] } }]
   const blocked = (operation: string) => !guard.checkPolicies('acc', policies, { ...rule, operation }).ok
-  for (let n = 0; n < 300; n++) {
-    t.equal(blocked(`deny.verb${n}`), true)
-    t.equal(blocked(`allow.verb${n}`), false)
-  }
+  const all = Array.from({ length: 300 }, (_, n) => [blocked(`deny.verb${n}`), blocked(`allow.verb${n}`)])
+  t.same(new Set(all.map(String)), new Set(['true,false']))
   t.equal(blocked('deny.verb0'), true)
 })
 
