@@ -1,6 +1,7 @@
 import t from 'tap'
 import { REJECTED, testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
+import { cardUser } from '../harness/card-payments.ts'
 import { chooseForKey, loaded, openTab, programOf, spendSome } from '../harness/pages/console-page.ts'
 import { heading, openHelper, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
@@ -194,7 +195,10 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   await chooseForKey(page, 'Revoke', 'agent-travel')
   await press(page, 'Cancel')
   await chooseForKey(page, 'Revoke', 'agent-travel')
-  t.match(await dialog.innerText(), /1 live session\s+0 keys below it\s+(?:Last|Never) used/)
+  t.match(
+    await dialog.innerText(),
+    /1 live session\s+0 keys below it\s+(?:Last|Never) used.*\s+Lock the cards that these keys made or showed \(0 cards made\)/,
+  )
   await press(page, 'Revoke key')
   await dialog.getByText('This is not its name.').waitFor()
   await page.getByLabel('Type agent-travel to revoke it').fill('agent-travel')
@@ -205,6 +209,34 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   t.match(await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': successor } }), {
     status: 401,
   })
+  t.same(faults, NONE)
+})
+
+t.test('revoking a key locks the cards that it made, which the dialog names', async t => {
+  const wallet = testWallet()
+  const { page, token, faults } = await open(wallet)
+  const program = await programOf(host, wallet)
+  const made = await host.send('/user/v1/keys', { body: { label: 'leaky' }, headers: bearer(program.token) })
+  const headers = { 'x-user-key': made.body['userApiKey'] as string }
+  const session = await host.send('/user/v1/sessions', { body: {}, headers })
+  const card = await cardUser(host.send, session.body['sessionToken'] as string).card()
+  await openTab(page, 'Keys')
+  await chooseForKey(page, 'Revoke', 'leaky')
+  const dialog = page.getByRole('dialog')
+  t.match(
+    await dialog.innerText(),
+    /Lock the cards that these keys made or showed \(1 card made: •••• \d{4}\)/,
+  )
+  t.equal(await page.getByLabel(/Lock the cards/).isChecked(), true)
+  await press(page, 'Revoke key')
+  await page.getByText('The key is revoked. 1 card locked.').waitFor()
+  const read = await host.send(`/user/v1/cards/${card}`, { headers: bearer(token) })
+  t.match(read.body.data, { card: { status: 'locked', lockReason: 'key_revoked' } })
+  await openTab(page, 'Cards')
+  await page.getByRole('link', { name: /\d{4}/ }).first().click()
+  await page
+    .getByText('It is locked because a key that made it, or showed its number, was revoked.')
+    .waitFor()
   t.same(faults, NONE)
 })
 

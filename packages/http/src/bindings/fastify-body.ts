@@ -1,11 +1,10 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { shared } from '@gatewright/kernel/internal'
 import { deny, type RequestDenial } from '../codes.ts'
 import type { FastifyApp, FastifyRequest } from './fastify-types.ts'
 import { isJson, notJson } from '../request/body.ts'
 import { hasBody } from './node-body.ts'
 
-const rawBodies: WeakMap<object, Uint8Array> = shared('fastify.rawBodies', () => new WeakMap())
+const rawBodies = new WeakMap<object, Uint8Array>()
 
 /** Replaces Fastify's JSON parser with one that keeps the bytes and then calls Fastify's. */
 export function keepRawBodies(app: FastifyApp): void {

@@ -6,13 +6,7 @@ import type { Authentication, RequestContext } from './request-context.ts'
 /** Verifies the credential of a request. */
 export type Authenticate = (facts: RequestFacts) => Promise<Verdict<Authentication>>
 
-const ANONYMOUS = allow<Authentication>({
-  credential: undefined,
-  caller: undefined,
-  headers: [],
-  ids: undefined,
-  recheck: undefined,
-})
+const ANONYMOUS = allow<Authentication>({ credential: undefined, caller: undefined, headers: [] })
 
 /** Accepts every request, for operations that anyone may call. */
 export const anonymous: Authenticate = async () => ANONYMOUS
@@ -94,12 +88,13 @@ export function authenticator(declared: Credentials, names: readonly string[], r
     const verified = await credential.check(facts, rule)
     if (!verified.ok) return verified
     const caller = verified.value
+    const ids = credential.idsOf?.(caller)
     return allow({
       credential: name,
       caller,
       headers: credential.headersOf?.(caller) ?? [],
-      ids: credential.idsOf?.(caller),
-      recheck: credential.recheck && (async () => credential.recheck?.(caller, facts) ?? verified),
+      ...(ids ? { ids } : {}),
+      ...(credential.recheck ? { recheck: async () => credential.recheck?.(caller, facts) ?? verified } : {}),
     })
   }
 }

@@ -1,7 +1,5 @@
-import { shared } from '@gatewright/kernel/internal'
-
 /** The functions that guard an operation, with the operation. */
-const guardedOperations: WeakMap<object, string> = shared('guardedOperations', () => new WeakMap())
+const guardedOperations = new WeakMap<object, string>()
 
 /** Notes that a function guards an operation, and returns the function. */
 export function guarding<F extends object>(operation: string, mounted: F): F {

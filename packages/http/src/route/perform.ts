@@ -15,7 +15,7 @@ import type { CompleteRoute, IncomingRequest, Route, StepResult } from './steps.
 export async function authorizeUnread<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  incoming: IncomingRequest,
+  incoming: Omit<IncomingRequest, 'readBody' | 'connection'>,
 ): Promise<StepResult<RequestContext>> {
   const entered = gate.enter(incoming.request, incoming.facts)
   if (!entered.ok) return entered

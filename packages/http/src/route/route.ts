@@ -11,7 +11,7 @@ import { anonymous, type Authenticate } from './credentials.ts'
 import { mountedTwice } from './guarding.ts'
 import type { Authentication, GateContext, RequestContext } from './request-context.ts'
 import { Run } from './run.ts'
-import type { IncomingRequest, Route, StepResult } from './steps.ts'
+import type { AuthorizedRequest, Route, StepResult } from './steps.ts'
 
 /** What the steps of a route need. */
 export interface RouteDependencies {
@@ -32,6 +32,8 @@ const NONE: ReadonlySet<number> = new Set()
  */
 export function makeRoute<C extends OpenCall>(dependencies: RouteDependencies): Route<C> {
   const { gate, operation, recording } = dependencies
+  const failed = (context: RequestContext, error: unknown): WireResponse =>
+    conclude(gate, context, { kind: 'failure', error })
   return {
     operation,
     idempotent: recording !== undefined,
@@ -39,16 +41,21 @@ export function makeRoute<C extends OpenCall>(dependencies: RouteDependencies): 
     renamesFields: gate.aliases?.renamesFields?.(operation) === true,
     noEffectStatuses: recording?.noEffectStatuses ?? NONE,
 
-    authorize(context, { params, pattern }) {
+    async authorize(context, { params, pattern }) {
       if (typeof pattern === 'string') context.decision.route = pattern
-      return authorize(dependencies, context, params)
+      try {
+        const denial = await authorize(dependencies, context, params)
+        return denial && conclude(gate, context, { kind: 'denial', denial })
+      } catch (error) {
+        return failed(context, error)
+      }
     },
 
-    async start(context, incoming) {
+    async start(context, request) {
       try {
-        return await start<C>(dependencies, context, incoming)
+        return await start<C>(dependencies, context, request)
       } catch (error) {
-        return { ok: false, response: conclude(gate, context, { kind: 'failure', error }) }
+        return { ok: false, response: failed(context, error) }
       }
     },
   }
@@ -65,42 +72,38 @@ const readsBody = ({ recording, schemas }: RouteDependencies): boolean =>
 export function needsBody(
   route: Pick<Route<never>, 'readsBody'>,
   { method }: Pick<CanonicalFacts, 'method'>,
-  { replaceBody }: Pick<IncomingRequest, 'replaceBody'>,
+  { replaceBody }: Pick<AuthorizedRequest, 'replaceBody'>,
 ): boolean {
   return replaceBody ? route.readsBody : method !== 'GET' && method !== 'HEAD'
 }
 
-/** Verifies the credential and applies the limits of the route. Notes the caller in the context. Returns the response to a denied request. */
+/** Verifies the credential and applies the limits of the route. Notes the caller in the context. */
 async function authorize(
-  { gate, operation, authenticate = anonymous, admit }: RouteDependencies,
+  { operation, authenticate = anonymous, admit }: RouteDependencies,
   context: RequestContext,
   params: Readonly<Record<string, string>>,
-): Promise<WireResponse | undefined> {
+): Promise<Denial | undefined> {
   const { facts, decision } = context
   const startedAt = performance.now()
   // A server may handle the same request object again, as a retry does.
   const isMountedTwice = decision.operation === operation && !decision.emitted
   decision.operation = operation
-  try {
-    if (isMountedTwice) throw mountedTwice(operation)
-    const authenticated = await authenticate(facts)
-    context.authenticatedAtMs = performance.now()
-    decision.guardMs = context.authenticatedAtMs - startedAt
-    if (!authenticated.ok) {
-      decision.ids = deniedIds(authenticated) ?? decision.ids
-      return conclude(gate, context, { kind: 'denial', denial: authenticated })
-    }
-    noteCaller(context, authenticated.value)
-    if (!admit) return undefined
-    const { caller } = authenticated.value
-    const admitted = await admit({ facts, params, caller })
-    decision.guardMs = performance.now() - startedAt
-    if (!admitted.ok) return conclude(gate, context, { kind: 'denial', denial: admitted })
-    context.routeFields = joinRateLimits(context.routeFields, admitted.value)
-    return undefined
-  } catch (error) {
-    return conclude(gate, context, { kind: 'failure', error })
+  if (isMountedTwice) throw mountedTwice(operation)
+  const authenticated = await authenticate(facts)
+  context.authenticatedAtMs = performance.now()
+  decision.guardMs = context.authenticatedAtMs - startedAt
+  if (!authenticated.ok) {
+    decision.ids = deniedIds(authenticated) ?? decision.ids
+    return authenticated
   }
+  noteCaller(context, authenticated.value)
+  if (!admit) return undefined
+  const { caller } = authenticated.value
+  const admitted = await admit({ facts, params, caller })
+  decision.guardMs = performance.now() - startedAt
+  if (!admitted.ok) return admitted
+  context.routeFields = joinRateLimits(context.routeFields, admitted.value)
+  return undefined
 }
 
 /** Returns the ids of a caller who was verified and then denied: a guard gives them with its denial. */
@@ -130,7 +133,7 @@ const RECHECK_AFTER_MS = 100
 async function start<C extends OpenCall>(
   dependencies: RouteDependencies,
   context: RequestContext,
-  incoming: IncomingRequest,
+  request: AuthorizedRequest,
 ): Promise<StepResult<Run<C>>> {
   const { gate, operation, recording } = dependencies
   const { facts, authentication, authenticatedAtMs } = context
@@ -139,14 +142,14 @@ async function start<C extends OpenCall>(
   const respond = (outcome: Outcome, fields?: readonly HeaderField[]) =>
     ({ ok: false, response: conclude(gate, context, outcome, fields) }) as const
   const readJson = jsonReader(gate.aliases, operation, facts)
-  const read = await readRequest(dependencies, context, incoming, readJson)
+  const read = await readRequest(dependencies, context, request, readJson)
   if (!read.ok) return respond({ kind: 'denial', denial: read })
   // The client decides when its body ends. By a slow body it must not be able to use a session that has ended.
   const isLate = performance.now() - authenticatedAtMs >= RECHECK_AFTER_MS
   const rechecked = isLate ? await authentication.recheck?.() : undefined
   if (rechecked?.ok === false) return respond({ kind: 'denial', denial: rechecked })
   const { bytes: body, input } = read.value
-  const { params, connection, replaceBody } = incoming
+  const { params, connection, replaceBody } = request
   const json: OpenCall['json'] = () => readJson(body) as ReturnType<OpenCall['json']>
   const signal = (): AbortSignal => connection.signal
   const call = { facts, body, input, params, json, signal, ...callerMembers(authentication) }
@@ -166,32 +169,32 @@ async function start<C extends OpenCall>(
 }
 
 /** Reads and checks parameters and body. An existing handler gets the fields that the gate has checked or recorded. */
-// Not `async`, to save a promise per request (npm run bench -- host).
-function readRequest(
+async function readRequest(
   dependencies: RouteDependencies,
   { facts }: RequestContext,
-  incoming: IncomingRequest,
+  request: AuthorizedRequest,
   readJson: ReturnType<typeof jsonReader>,
 ): ReturnType<typeof readInput> {
   const { gate, operation, schemas = {} } = dependencies
-  const { params, readBody, replaceBody } = incoming
-  const isRead = needsBody({ readsBody: readsBody(dependencies) }, facts, incoming)
-  const source = { params, readBody: isRead ? async () => codingDenial(facts) ?? readBody() : noBody }
+  const { params, readBody, replaceBody } = request
+  const isRead = needsBody({ readsBody: readsBody(dependencies) }, facts, request)
   const namesBefore = facts.oldNames.length
-  const reading = readInput(schemas, source, facts, readJson)
-  if (!replaceBody || !isRead || !hasOldFields(gate.aliases, operation)) return reading
-  return reading.then(read => {
-    if (!read.ok || !isJson(facts.header('content-type'))) return read
-    const current = readJson(read.value.bytes)
-    if (!current.ok) return current
-    if (facts.oldNames.length > namesBefore) replaceBody(current.value)
-    return read
-  })
+  const read = await readInput(
+    schemas,
+    { params, readBody: isRead ? async () => codingDenial(facts) ?? readBody() : noBody },
+    facts,
+    readJson,
+  )
+  if (!read.ok || !replaceBody || !isRead) return read
+  if (!hasOldFields(gate.aliases, operation) || !isJson(facts.header('content-type'))) return read
+  const current = readJson(read.value.bytes)
+  if (!current.ok) return current
+  if (facts.oldNames.length > namesBefore) replaceBody(current.value)
+  return read
 }
 
-const NO_BODY = allow(new Uint8Array())
 /** Returns an empty body, for requests whose body is absent or not needed. */
-const noBody = async (): Promise<Verdict<Uint8Array>> => NO_BODY
+const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 
 /** Ends a request with the stored response of an existing handler, which is not rendered again. */
 function replayAsWritten(

@@ -187,12 +187,12 @@ t.test('the owner lowers the cap of a key, and each of its cards declines', asyn
   t.match(await owner.pay(await owner.card()), { status: 'authorized' }, 'a card of the owner is not bound')
 })
 
-t.test('a revoked key leaves its last cap on its cards', async t => {
+t.test('a revoked key leaves its last cap on cards that are kept', async t => {
   const owner = await funded()
   const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1000 })
   const cardId = await cardUser(host.send, token).card()
   t.match(await owner.pay(cardId, { amountCents: 600 }), { status: 'authorized' })
-  const revoked = await ownKey(owner, keyId, { method: 'DELETE' })
+  const revoked = await ownKey(owner, `${keyId}?cards=keep`, { method: 'DELETE' })
   t.equal(revoked.status, 200)
   const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
   t.match(await owner.pay(cardId, { amountCents: 401 }), blocked)

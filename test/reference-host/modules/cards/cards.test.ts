@@ -216,7 +216,7 @@ t.test('revoking a key with cards=cancel cancels the cards of it and of keys bel
   const grandchild = await below(child)
   const [own, its, lower] = [await owner.make(), await child.make(), await grandchild.make()].map(owner.idOf)
   const revoke = (by: CardOwner, query: string) => by.call(`/keys/${child.id}${query}`, { method: 'DELETE' })
-  t.match(await revoke(owner, '?cards=keep'), { status: 400, body: { field: 'cards' } })
+  t.match(await revoke(owner, '?cards=all'), { status: 400, body: { field: 'cards' } })
   const narrow = await host.send('/user/v1/sessions', {
     body: { scopes: ['keys.write'] },
     headers: { 'x-user-key': owner.key },

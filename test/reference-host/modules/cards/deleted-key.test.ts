@@ -20,7 +20,7 @@ t.test('a card keeps the caps of its key after this key is deleted', async t => 
     return (await networkEvent(host.send, event, { now: clock.now() })).body.data['decision']
   }
   t.match(await pay(900), { approved: true })
-  const revoked = await host.send(`/user/v1/keys/${keyId}`, {
+  const revoked = await host.send(`/user/v1/keys/${keyId}?cards=keep`, {
     method: 'DELETE',
     headers: bearer(owner.token),
   })

@@ -16,7 +16,7 @@ t.test('a card keeps the caps of its key when its account ends 201 keys at once'
   const cardId = await cardUser(host.send, token).card()
   const headers = bearer(owner.token)
   const end = async (id: string): Promise<void> => {
-    const { status } = await host.send(`/user/v1/keys/${id}`, { method: 'DELETE', headers })
+    const { status } = await host.send(`/user/v1/keys/${id}?cards=keep`, { method: 'DELETE', headers })
     t.equal(status, 200)
   }
   await end(keyId)

@@ -90,6 +90,10 @@ export interface Card {
   readonly encryptedName: object | null
   /** What its payments use of the limit in the current window; null without a limit over time. */
   readonly spentCents?: number | null
+  /** Why it is locked: `user` or `key_revoked`; null: it is not. */
+  readonly lockReason: string | null
+  /** The lineage of the key that made it; null: no key made it. */
+  readonly keyLineageId: string | null
 }
 
 /** A payment by card. */

@@ -87,8 +87,10 @@ const revokeKey: StartCommand = {
     confirm,
   }) {
     const login = await readLogin(env)
-    await confirm(`Revoke your key ${keyId} at ${login.host}. Whoever uses it is locked out at once.`)
-    const path = `/user/v1/keys/${encodeURIComponent(keyId)}`
+    await confirm(
+      `Revoke your key ${keyId} at ${login.host}. Whoever uses it is locked out at once, and cards that it made or revealed are locked.`,
+    )
+    const path = `/user/v1/keys/${encodeURIComponent(keyId)}?cards=lock`
     await call(login.host, path, { method: 'DELETE', headers: await sessionOf(login) })
     return { data: { keyId, revoked: true }, lines: [`${keyId} is revoked.`] }
   },

@@ -28,6 +28,8 @@ export type LimitFrequency = (typeof LIMIT_FREQUENCIES)[number]
 /** Statuses of a card. `canceled` is final. */
 export type CardStatus = 'active' | 'locked' | 'canceled' | 'not_activated'
 export type CancelReason = 'user' | 'auto' | 'operator'
+/** Who or what locked a card: somebody of the account, or the revocation of a key that made or revealed it. */
+export type LockReason = 'user' | 'key_revoked'
 
 /** How much may be spent with a card in one period, in integer US cents. */
 export interface CardLimit {
@@ -87,11 +89,16 @@ export const cardTable = table('gw_cards', {
   createdAt: instant,
   canceledAt: nullable(instant),
   cancelReason: nullable(oneOf<CancelReason>()),
+  /** Null: it is not locked. */
+  lockReason: nullable(oneOf<LockReason>()),
 })
 /** A card of an account. */
 export type Card = Row<typeof cardTable>
 /** A card to insert. */
-export type NewCard = Omit<Card, 'accountId' | 'position' | 'createdAt' | 'canceledAt' | 'cancelReason'>
+export type NewCard = Omit<
+  Card,
+  'accountId' | 'position' | 'createdAt' | 'canceledAt' | 'cancelReason' | 'lockReason'
+>
 
 /** The members of a card that can change without a change of its status. */
 export type CardChanges = Partial<CardLabels & Pick<NewCard, 'limit' | 'folderId'>>

@@ -7,6 +7,7 @@ import { invalidState } from '../invalid-state.ts'
 import { checkBelowCaller } from './caller-policies.ts'
 import type { Card, CardChanges, CardLimit, CardStatus } from './card.ts'
 import { checkFolder, labelsOf, type CardBody } from './create.ts'
+import { denyEndedKey } from './ended-keys.ts'
 import { noSuchCard } from './read.ts'
 import {
   responseExample,
@@ -73,6 +74,8 @@ export function changeCard(
     },
     async write({ caller: { session }, params, body }, { tx, prepared }) {
       const { accountId } = session
+      const live = await denyEndedKey(tx, session)
+      if (!live.ok) return live
       const changes = changesOf(surface, body)
       // Locked before the card, in the same order as by the deletion of a folder.
       const folder = await checkFolder(tx, accountId, changes.folderId)
@@ -96,9 +99,11 @@ export function changeCard(
       const done =
         status === 'canceled'
           ? await cards.cancelCard(tx, changed, 'user', now)
-          : status === 'active' || status === 'locked'
-            ? await cards.setStatus(tx, changed, status, now)
-            : changed
+          : status === 'active'
+            ? await cards.activateCard(tx, changed, now)
+            : status === 'locked'
+              ? await cards.lockCard(tx, changed, 'user', now)
+              : changed
       return allow({ data: cardResponse(surface, done), summary: 'The card is changed.' })
     },
   })

@@ -5,10 +5,10 @@ import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { CardIssuer, IssuedCard } from '../../providers/cards/port.ts'
 import { isRejection } from '../../providers/reply.ts'
-import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import { originOf, type CardOrigin } from './caller-policies.ts'
 import type { Card, NewCard } from './card.ts'
+import { denyEndedKey } from './ended-keys.ts'
 import { cards } from './store.ts'
 import type { CardServices } from './services.ts'
 
@@ -36,6 +36,8 @@ export type CardTerms = Pick<
 export interface IssuedCardWithOrigin {
   readonly issued: IssuedCard
   readonly origin: CardOrigin
+  /** The key of the session that asked for it. */
+  readonly keyId: string
 }
 
 /** Returns the issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if the host has no issuer, or `name` is another issuer's. */
@@ -88,11 +90,11 @@ export async function issueCard(
     return invalidState(session.surface, 'the issuer refused the card: change its limit', 'limit', {
       reason: 'issuer_refused',
     })
-  return allow({ issued, origin })
+  return allow({ issued, origin, keyId: session.keyId })
 }
 
 /**
- * Stores an issued card. Undefined: the card exists already. Denied with `policy_blocked`, rule `max_cards`, if the account has
+ * Stores an issued card. Undefined: the card exists already. Denied if the key was revoked meanwhile, and with `policy_blocked`, rule `max_cards`, if the account has
  * 50 open cards: they are counted while its row is locked, so simultaneous requests do not exceed 50. The issuer then has a
  * card that the host does not store, and with which no payment is authorized.
  */
@@ -101,9 +103,10 @@ export async function insertIssued(
   tx: SqlQueries,
   accountId: string,
   terms: CardTerms,
-  { issued, origin }: IssuedCardWithOrigin,
+  { issued, origin, keyId }: IssuedCardWithOrigin,
 ): Promise<Verdict<Card | undefined, HostDenial>> {
-  await lockAccount(tx, accountId)
+  const live = await denyEndedKey(tx, { accountId, keyId })
+  if (!live.ok) return live
   if (await cards.find(tx, accountId, terms.id)) return allow(undefined)
   const denial = await denyAnother({ clock }, tx, accountId)
   if (denial) return denial

@@ -1,7 +1,8 @@
 import type { Surface } from '@gatewright/kernel/internal'
+import * as Type from 'typebox/type'
 import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
 import type { HostDenial } from '@gatewright/host/internal'
-import { component } from '@gatewright/host/schemas'
+import { component, idText } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import type { Card } from './card.ts'
 import { CardResponse, cardData, cardExample, CardSchema } from './wire.ts'
@@ -14,6 +15,11 @@ const LIST = {
   user: component('UserCardList', 'Cards that are not canceled'),
   partner: component('CardList', 'A page of cards'),
 } as const
+
+/** Which key made the cards of a list. */
+const MADE_BY = {
+  keyLineageId: Type.Optional(idText(120, 'Only cards that this key made: its `lineageId`')),
+}
 
 /** The example of a card as it is read. */
 const readExample = (surface: Surface): never =>
@@ -48,7 +54,13 @@ export function listCards(surface: Surface, services: Pick<HostServices, 'clock'
     component: LIST[surface],
     item: CardSchema[surface],
     example: readExample(surface),
-    rows: (accountId, page) => cards.page(services.db, accountId, { ...page, open: surface === 'user' }),
+    ...(surface === 'user' && { filters: MADE_BY }),
+    rows: (accountId, page, { query }) =>
+      cards.page(services.db, accountId, {
+        ...page,
+        open: surface === 'user',
+        keyLineageId: query.keyLineageId,
+      }),
     write: (rows, accountId) => readData(surface, services, accountId, rows),
   })
 }

@@ -11,6 +11,7 @@ import { invalidState } from '../invalid-state.ts'
 import { checkBelowCaller } from './caller-policies.ts'
 import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
+import { denyEndedKey } from './ended-keys.ts'
 import { noSuchCard } from './read.ts'
 import { revealDetail } from './revealed-by.ts'
 import { cards } from './store.ts'
@@ -154,6 +155,8 @@ export function revealCard(
       prepare(caller.session, params['cardId'] as string, body.sessionId),
     async write({ caller: { session }, params }, { tx, prepared: { secrets, key } }) {
       const { accountId } = session
+      const live = await denyEndedKey(tx, session)
+      if (!live.ok) return live
       const card = await cards.lock(tx, accountId, params['cardId'] as string)
       if (!card) return noSuchCard
       if (card.status === 'canceled') return canceled

@@ -11,6 +11,7 @@ import {
   type Card,
   type CardChanges,
   type CardStatus,
+  type LockReason,
   type NewCard,
 } from './card.ts'
 
@@ -26,6 +27,11 @@ const record = (
   change: { readonly from: CardStatus | null; readonly to: CardStatus; readonly cause: string },
   now: EpochMs,
 ): Promise<void> => events.record(tx, { accountId, subject: { kind: 'card', id }, ...change }, now)
+
+interface CardPage extends PageOf {
+  readonly open?: boolean
+  readonly keyLineageId?: string | undefined
+}
 
 /** The host's card records, and their events. */
 export const cards = {
@@ -51,14 +57,16 @@ export const cards = {
     }
     return inserted
   },
-  /** A page of the account's cards, in order of issue. `open`: without canceled ones. */
+  /** A page of the account's cards, in order of issue. `open`: without canceled ones. `keyLineageId`: only those that this key made. */
   page(
     db: SqlQueries,
     accountId: string,
-    { after, limit, open = false }: PageOf & { readonly open?: boolean },
+    { after, limit, open = false, keyLineageId }: CardPage,
   ): Promise<Card[]> {
-    const conditions = `where account_id = $1 and position > $2 and ${open ? OPEN : 'true'} order by position limit $3`
-    return cardTable.select(db, conditions, [accountId, after, limit])
+    const made = keyLineageId === undefined ? 'true' : 'key_account_id = $1 and key_lineage_id = $4'
+    const conditions = `where account_id = $1 and position > $2 and ${open ? OPEN : 'true'} and ${made} order by position limit $3`
+    const more = keyLineageId === undefined ? [] : [keyLineageId]
+    return cardTable.select(db, conditions, [accountId, after, limit, ...more])
   },
   /** Counts the cards of an account that are not canceled. */
   openCount: (db: SqlQueries, accountId: string): Promise<number> => cardTable.count(db, accountId, OPEN),
@@ -69,16 +77,28 @@ export const cards = {
   /** Changes members whose changes need no event. Lock the card before. */
   change: (tx: SqlQueries, card: Card, changes: CardChanges): Promise<Card> =>
     cardTable.update(tx, card, changes),
-  /** Activates or locks a card and writes the event. The same status again changes nothing. Lock the card before. */
-  async setStatus(tx: SqlQueries, card: Card, to: 'active' | 'locked', now: EpochMs): Promise<Card> {
-    if (card.status === to) return card
-    await record(tx, card, { from: card.status, to, cause: 'changed' }, now)
-    return cardTable.update(tx, card, { status: to })
+  /** Activates a card and writes the event. An active card is unchanged. Lock its row before. */
+  async activateCard(tx: SqlQueries, card: Card, now: EpochMs): Promise<Card> {
+    if (card.status === 'active') return card
+    await record(tx, card, { from: card.status, to: 'active', cause: 'changed' }, now)
+    return cardTable.update(tx, card, { status: 'active', lockReason: null })
+  },
+  /** Locks a card, so that nobody pays with it, and writes the event. A locked card is unchanged. Lock its row before. */
+  async lockCard(tx: SqlQueries, card: Card, reason: LockReason, now: EpochMs): Promise<Card> {
+    if (card.status === 'locked') return card
+    const cause = reason === 'user' ? 'changed' : reason
+    await record(tx, card, { from: card.status, to: 'locked', cause }, now)
+    return cardTable.update(tx, card, { status: 'locked', lockReason: reason })
   },
   /** Cancels a card, for good, and writes the event. A canceled card is unchanged. Lock the card before. */
   async cancelCard(tx: SqlQueries, card: Card, reason: CancelReason, now: EpochMs): Promise<Card> {
     if (card.status === 'canceled') return card
     await record(tx, card, { from: card.status, to: 'canceled', cause: reason }, now)
-    return cardTable.update(tx, card, { status: 'canceled', canceledAt: now, cancelReason: reason })
+    return cardTable.update(tx, card, {
+      status: 'canceled',
+      canceledAt: now,
+      cancelReason: reason,
+      lockReason: null,
+    })
   },
 }

@@ -60,6 +60,10 @@ const UserCard = Type.Object(
     folderId: textOrNull('The folder that it is in'),
     canceledAt: instantOrNull('When it was canceled'),
     cancelReason: textOrNull('`user`, `auto` or `operator`'),
+    lockReason: textOrNull(
+      '`user`, or `key_revoked`: a key that made or revealed it was revoked. Null: not locked',
+    ),
+    keyLineageId: textOrNull('The `lineageId` of the key that made it. Null: no key made it'),
     spentCents: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
         description:
@@ -150,8 +154,17 @@ export function cardData(surface: Surface, card: Card): Record<string, unknown> 
     const kept = { folderId: null, contractId: null, isPinned: false }
     return { cardId: id, ...common, ...kept, sortOrder: card.position }
   }
-  const { disposable, folderId: folder, canceledAt, cancelReason } = card
-  return { id, ...common, disposable, folderId: folder, canceledAt: iso(canceledAt), cancelReason }
+  const { disposable, folderId: folder, canceledAt, cancelReason, lockReason, keyLineage } = card
+  return {
+    id,
+    ...common,
+    disposable,
+    folderId: folder,
+    canceledAt: iso(canceledAt),
+    cancelReason,
+    lockReason,
+    keyLineageId: keyLineage?.lineageId ?? null,
+  }
 }
 
 /** Makes the data of a response with a card, by surface. */
@@ -179,6 +192,7 @@ const exampleCard: Card = {
   createdAt: Date.parse(examples.AT),
   canceledAt: null,
   cancelReason: null,
+  lockReason: null,
 }
 
 /** The card of the examples. */

@@ -1,6 +1,15 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand, type Command } from '@gatewright/host/cli'
-import { CommandError, heldKeyCommands, heldKeysOf } from '@gatewright/host/internal'
+import {
+  CommandError,
+  heldKeyCommands,
+  heldKeysOf,
+  unwrap,
+  UsageError,
+  type CommandArguments,
+} from '@gatewright/host/internal'
+import { CARD_CHOICES, defaultChoice, endCardsOfKey, type CardChoice } from '../cards/ended-keys.ts'
+import type { KeyRecord } from '@gatewright/session-issuer'
 import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'
@@ -55,18 +64,38 @@ export const commands: readonly Command<HostServices>[] = [
   {
     name: 'keys revoke',
     takes: ['KEY_ID'],
+    options: {
+      cards:
+        'lock, cancel or keep the cards that it or keys below it made or revealed. Default: lock if another key made it, else keep',
+    },
     summary: 'Revoke any API key, and end its sessions',
-    example: '4fJ2sVbXq81TzKpL',
+    example: '4fJ2sVbXq81TzKpL --cards lock',
     confirm: 'Whoever uses the key is locked out at once.',
-    async subject({ backend, clock }, { positional: [keyId = ''] }) {
+    check: cardChoiceOf,
+    async subject({ backend, clock }, args) {
+      const {
+        positional: [keyId = ''],
+      } = args
       const key = await backend.issuer.keys.find(keyId)
       if (!key) throw new CommandError(`no key ${keyId}`)
       const { keyPrefix, state, lastUsedAt, accountId } = describeKey(key, clock.now())
       const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`
-      return `Revoke key ${keyId} (${keyPrefix}…, ${state}, ${used}) of ${accountId}.`
+      const choice = choiceFor(key, args)
+      const cards = choice === undefined ? '' : `, and ${choice} its cards`
+      return `Revoke key ${keyId} (${keyPrefix}…, ${state}, ${used}) of ${accountId}${cards}.`
     },
-    run: async ({ issuer }, { positional: [keyId = ''] }) =>
-      revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
+    async run({ issuer, backend, clock }, args) {
+      const {
+        positional: [keyId = ''],
+      } = args
+      const found = await backend.issuer.keys.find(keyId)
+      const choice = found && choiceFor(found, args)
+      const key = unwrap(await issuer.revokeKey('operator', keyId))
+      if (choice === undefined) return revokedKeyOutput(key)
+      const services = { db: backend.sql, backend, clock }
+      const ended = await endCardsOfKey(services, key, { choice, reason: 'operator' })
+      return revokedKeyOutput(key, { choice, ended })
+    },
   },
   explainCommand,
   listCommand({
@@ -106,3 +135,18 @@ export const commands: readonly Command<HostServices>[] = [
   auditCommand,
   operatorActionsCommand,
 ]
+
+/** What happens to the cards of a key; undefined for a partner's key, whose cards belong to many accounts. */
+function choiceFor(key: KeyRecord, args: CommandArguments): CardChoice | undefined {
+  const stated = cardChoiceOf(args)
+  if (key.surface === 'user') return stated ?? defaultChoice(key)
+  if (stated === undefined) return undefined
+  throw new UsageError(`${key.id} is a partner's key: use gatewright cards cancel --key ${key.id}`)
+}
+
+/** Reads what `--cards` says. */
+function cardChoiceOf({ options: { cards } }: CommandArguments): CardChoice | undefined {
+  if (cards === undefined || (CARD_CHOICES as readonly string[]).includes(cards))
+    return cards as CardChoice | undefined
+  throw new UsageError('--cards must be lock, cancel or keep')
+}

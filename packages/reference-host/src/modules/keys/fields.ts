@@ -41,6 +41,20 @@ export const KeySchema = Type.Object(
   component('ApiKey', 'An API key, without its text'),
 )
 
+/** Schema of a key that was changed or revoked. */
+export const ChangedKey = Type.Object(
+  {
+    ...KeySchema.properties,
+    lockedCards: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'How many cards the revocation of the key has locked' }),
+    ),
+    canceledCards: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'How many cards the revocation of the key has canceled' }),
+    ),
+  },
+  component('ChangedApiKey', 'An API key after a change, without its text'),
+)
+
 /** Schema of a new key with its secret text. */
 export const NewKey = Type.Object(
   {

@@ -1,6 +1,7 @@
-import type { Verdict, EpochMs } from '@gatewright/kernel'
-import { type CommandOutput, isoOrNull, unwrap } from '@gatewright/host/internal'
+import type { EpochMs } from '@gatewright/kernel'
+import { type CommandOutput, isoOrNull } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
+import { cardWords, endedCards, type CardChoice } from '../cards/ended-keys.ts'
 
 /** Returns the members of a key that commands show: never its digest. `held` has the ids of keys that are denied since a restore. */
 export function describeKey(key: KeyRecord, now: EpochMs, held: ReadonlySet<string> = new Set()) {
@@ -26,12 +27,17 @@ export function describeKey(key: KeyRecord, now: EpochMs, held: ReadonlySet<stri
   }
 }
 
-/** The output of a command that revoked a key. */
-export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
-  const { id, label, revokedAt } = unwrap(verdict)
+/** The output of a command that revoked a key. `cards`: what it did with the cards of the key. */
+export function revokedKeyOutput(
+  { id, label, revokedAt }: ApiKey,
+  cards?: { readonly choice: CardChoice; readonly ended: number },
+): CommandOutput {
   const name = label === null ? id : `${id} (${label})`
   return {
-    data: { keyId: id, label, revokedAt },
-    lines: [`${name} is revoked; its sessions end within a second.`],
+    data: { keyId: id, label, revokedAt, ...(cards && endedCards(cards.choice, cards.ended)) },
+    lines: [
+      `${name} is revoked; its sessions end within a second.`,
+      ...(cards ? [cardWords(cards.choice, cards.ended)] : []),
+    ],
   }
 }

@@ -23,12 +23,12 @@ import {
 } from '../credential-fields.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
-import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
-import { keyResponse, REVOKED, revokeKey } from './revoke.ts'
+import { ChangedKey, keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
+import { keyResponse, revoke, revokeKey } from './revoke.ts'
 
 /** What the operations on API keys work with. */
 interface KeyServices
-  extends Pick<HostServices, 'issuer' | 'aliases' | 'guard' | 'db' | 'clock' | 'operationRules'> {
+  extends Pick<HostServices, 'issuer' | 'aliases' | 'guard' | 'db' | 'backend' | 'clock' | 'operationRules'> {
   readonly webTokens: WebTokens
 }
 
@@ -195,7 +195,7 @@ function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
 /** The members of a change that may be given together. */
 const CHANGES = ['label', 'scopes', 'policy'] as const
 
-function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases' | 'operationRules'>): Operation {
+function changeKey(services: KeyServices): Operation {
   const { issuer, aliases, operationRules } = services
   return operation({
     ...common,
@@ -209,7 +209,7 @@ function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases' | 'operation
     scopes: ['keys.write'],
     unknownMembers: 'deny',
     body: ChangeBody,
-    response: KeySchema,
+    response: ChangedKey,
     example: { body: { policy: { maxAuthAmountCents: 5000 } }, response: examples.listedKey },
     denies: [404],
     async handle({ caller: authenticated, body, facts, params }) {
@@ -224,7 +224,7 @@ function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases' | 'operation
           field: 'scopes',
         })
       }
-      if (body.revoke === true) return keyResponse(services, await issuer.revokeKey(caller, keyId), REVOKED)
+      if (body.revoke === true) return revoke(services, authenticated, keyId)
       const change = {
         ...(scopes ? { scopes: scopes.value.scopes } : {}),
         ...policy.value,

@@ -5,22 +5,29 @@ import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
 import { callerOf } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
-import { cancelCardsOf, lineagesFrom } from '../cards/cancel.ts'
+import {
+  CARD_CHOICES,
+  cardWords,
+  defaultChoice,
+  endCardsOfKey,
+  endedCards,
+  type CardChoice,
+} from '../cards/ended-keys.ts'
 import * as examples from './examples.ts'
-import { keyData, keyPaths, KeySchema } from './fields.ts'
+import { ChangedKey, keyData, keyPaths } from './fields.ts'
 
-/** The summary of a response to a revocation. */
-export const REVOKED = 'The key is revoked.'
+type RevokeServices = Pick<HostServices, 'issuer' | 'clock' | 'db' | 'backend'>
 
-/** `keys.revoke`: ends a key and its sessions, and if requested cancels the cards that it made. */
-export function revokeKey(services: Pick<HostServices, 'issuer' | 'clock' | 'db'>): Operation {
+/** `keys.revoke`: ends a key, keys below it and their sessions, and what the request says of the cards that they made or revealed. */
+export function revokeKey(services: RevokeServices): Operation {
   return operation({
     surface: 'user',
     credential: 'session',
     topLevel: true,
     id: 'keys.revoke',
     title: 'Revoke an API key',
-    details: 'Ends its sessions. `cards=cancel` also cancels the cards of it and of keys below it.',
+    details:
+      'Ends its sessions, and the keys below it. `cards` says what happens to the cards that these keys made or revealed; `lockedCards` or `canceledCards` says to how many.',
     method: 'DELETE',
     limit: 'ending',
     paths: keyPaths('/{keyId}'),
@@ -28,41 +35,38 @@ export function revokeKey(services: Pick<HostServices, 'issuer' | 'clock' | 'db'
     unknownMembers: 'deny',
     query: Type.Object({
       cards: Type.Optional(
-        Type.Literal('cancel', {
-          description: 'Also cancels the cards that it made. Needs the scope `cards.write`',
-          expected: 'must be "cancel", once, or absent',
+        Type.Enum([...CARD_CHOICES], {
+          description:
+            '`lock`: nobody pays with them until the owner unlocks them. `cancel`: they end for good; needs the scope `cards.write`. `keep`: they go on. Default: `lock` for a key that another key made, else `keep`',
+          expected: 'must be "lock", "cancel" or "keep", once, or absent',
         }),
       ),
     }),
-    response: KeySchema,
-    example: { response: examples.revokedKey },
+    response: ChangedKey,
+    example: { response: { ...examples.revokedKey, lockedCards: 1 } },
     denies: [404],
-    async handle({ caller, params, query }) {
-      const keyId = params['keyId'] as string
-      const cards = query.cards === undefined ? undefined : await cardsToCancel(services, caller, keyId)
-      if (cards?.ok === false) return cards
-      const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
-      if (revoked.ok) await cards?.value()
-      return keyResponse(services, revoked, REVOKED)
-    },
+    handle: ({ caller, params, query }) => revoke(services, caller, params['keyId'] as string, query.cards),
   })
 }
 
-/**
- * Reads which keys' cards a revocation cancels: afterwards the caller may have ended. Returns the function that cancels the
- * cards.
- */
-async function cardsToCancel(
-  { issuer, clock, db }: Pick<HostServices, 'issuer' | 'clock' | 'db'>,
+/** Revokes a key for a caller, and then does what was chosen, or is the default, with its cards. */
+export async function revoke(
+  services: RevokeServices,
   caller: Access,
   keyId: string,
-): Promise<Verdict<() => Promise<unknown>>> {
-  if (!caller.session.scopes.includes('cards.write'))
+  chosen?: CardChoice,
+): Promise<Verdict<Success>> {
+  if (chosen === 'cancel' && !caller.session.scopes.includes('cards.write'))
     return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
-  const visible = await issuer.visibleKeys(callerOf(caller))
-  if (!visible.ok) return visible
-  const lineages = lineagesFrom(visible.value, keyId)
-  return allow(() => cancelCardsOf(db, lineages, { reason: 'user', now: clock.now() }))
+  const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
+  if (!revoked.ok) return revoked
+  const key = revoked.value
+  const choice = chosen ?? defaultChoice(key)
+  const ended = await endCardsOfKey(services, key, { choice, reason: 'user' })
+  const response = await keyResponse(services, revoked, `The key is revoked. ${cardWords(choice, ended)}`)
+  return response.ok
+    ? allow({ ...response.value, data: { ...response.value.data, ...endedCards(choice, ended) } })
+    : response
 }
 
 /** Responds with a changed or revoked key. */

@@ -111,7 +111,7 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     },
     async run(context, { positional: [keyId = ''] }) {
       await partnerKey(context, keyId)
-      return revokedKeyOutput(await context.issuer.revokeKey('operator', keyId))
+      return revokedKeyOutput(unwrap(await context.issuer.revokeKey('operator', keyId)))
     },
   },
   {

@@ -17,6 +17,7 @@ create table {prefix}cards (
   last4 text not null,
   status text not null check (status in ('active', 'locked', 'canceled', 'not_activated')),
   cancel_reason text,
+  lock_reason text,
   limit_cents bigint check (limit_cents > 0),
   limit_frequency text,
   expiration_month integer not null,
@@ -53,6 +54,14 @@ create table {prefix}card_key_policies (
   lineage_id {id} not null,
   policies text not null,
   primary key (account_id, lineage_id)
+) {by account_id};
+
+-- Keys whose revocation locked or canceled cards: their last requests make and reveal none. Deleted with the next such revocation, a day later.
+create table {prefix}ended_keys (
+  account_id {id} not null,
+  key_id {id} not null,
+  ended_at bigint not null,
+  primary key (account_id, key_id)
 ) {by account_id};
 
 create table {prefix}authorizations (

@@ -224,7 +224,9 @@ async function take(
     if (model.canceled.has(id)) return
     const to = model.locked.has(id) ? 'active' : 'locked'
     const card = (await bench.cards.anyAccount.find(bench.db, `${account}-${id}`)) as never
-    await bench.db.transaction(tx => bench.cards.setStatus(tx, card, to, now))
+    await bench.db.transaction(tx =>
+      to === 'active' ? bench.cards.activateCard(tx, card, now) : bench.cards.lockCard(tx, card, 'user', now),
+    )
     return void (model.locked.delete(id) || model.locked.add(id))
   }
   if (each.kind === 'pay') {

@@ -9,7 +9,7 @@ import type { KeyAction } from './key-actions.ts'
 import { keysBelow } from './key-tree.ts'
 import { keyName } from './key-words.ts'
 import { notDone, problemNote } from '../states.ts'
-import { isLive, type Key, type Session } from '../wire.ts'
+import { isLive, type Card, type Key, type Session } from '../wire.ts'
 
 /**
  * Revokes a key after a person has confirmed it. The dialog says what depends on the key. For a root, whose end can end many
@@ -23,14 +23,11 @@ export async function revokeKey(
   const isRoot = key.parentLineageId === null
   const typed = isRoot ? nameField(typedName(key)) : undefined
   const below = keysBelow(key, keys).filter(each => isLive(each))
+  const cards = await cardChoice(context, [key, ...below])
   const yes = await ask({
     title: `Revoke ${keyName(key)}?`,
     body: [
-      el(
-        'p',
-        {},
-        'Programs with this key, and keys below it, stop working at once. Cards that it made stay. This cannot be undone.',
-      ),
+      el('p', {}, 'Programs with this key, and keys below it, stop working at once. This cannot be undone.'),
       el(
         'ul',
         { class: 'depends' },
@@ -38,6 +35,7 @@ export async function revokeKey(
         el('li', {}, `${counted(below.length, 'key')} below it${namesOf(below)}`),
         el('li', {}, key.lastUsedAt === null ? 'Never used' : `Last used ${fromNow(key.lastUsedAt)}`),
       ),
+      cards.element,
       typed?.element,
     ],
     confirm: 'Revoke key',
@@ -45,9 +43,11 @@ export async function revokeKey(
     ...(typed ? { check: typed.check } : {}),
   })
   if (!yes) return undefined
-  const reply = await context.call(`/keys/${key.id}`, { method: 'DELETE' })
+  const path = `/keys/${key.id}?cards=${cards.isLocked() ? 'lock' : 'keep'}`
+  const reply: Reply<{ lockedCards?: number }> = await context.call(path, { method: 'DELETE' })
   if (!reply.ok) return fill(problemBox, problemNote(notDone('key', 'ended', reply.problem), reply.problem))
-  announce('The key is revoked.')
+  const { lockedCards = 0 } = reply.data
+  announce(`The key is revoked.${lockedCards > 0 ? ` ${counted(lockedCards, 'card')} locked.` : ''}`)
   return reload()
 }
 
@@ -58,6 +58,31 @@ function namesOf(below: readonly Key[]): string {
   if (below.length === 0) return ''
   const rest = below.length > NAMED ? ', …' : ''
   return `: ${below.slice(0, NAMED).map(keyName).join(', ')}${rest}`
+}
+
+/** Asks whether the cards of the keys are locked, and names those that they made. Which others they have revealed, only the host knows. */
+async function cardChoice(
+  { call }: ConsoleContext,
+  keys: readonly Key[],
+): Promise<{ readonly element: Child; isLocked(): boolean }> {
+  const box = el('input', { type: 'checkbox', id: 'lock-cards', checked: true })
+  const page: Reply<{ cards: readonly Card[] }> = await call('/cards?limit=100')
+  const made = page.ok
+    ? page.data.cards.filter(card => keys.some(({ lineageId }) => lineageId === card.keyLineageId))
+    : []
+  const digits = made.map(({ last4 }) => `•••• ${last4}`).join(', ')
+  const count = page.ok ? `${counted(made.length, 'card')} made` : 'Its cards cannot be counted now'
+  const element = el(
+    'div',
+    { class: 'choice' },
+    box,
+    el(
+      'label',
+      { for: 'lock-cards' },
+      `Lock the cards that these keys made or showed (${count}${digits && `: ${digits}`}).`,
+    ),
+  )
+  return { element, isLocked: () => box.checked }
 }
 
 /** Says how many sessions of the keys are live. Only the first page of sessions is read. */

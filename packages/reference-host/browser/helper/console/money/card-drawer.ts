@@ -72,11 +72,13 @@ function paymentLines(payments: Found['payments'], cardId: string): Child[] {
 }
 
 function cardLines(context: ConsoleContext, { card, payments }: Found, reload: () => Promise<void>): Child[] {
-  const { id, status, createdAt } = card
+  const { id, status, createdAt, lockReason, keyLineageId } = card
   const problemBox = el('div')
   const isSandbox = readHost().environment === 'sandbox'
   return [
     cardTile(card),
+    lockReason === 'key_revoked' &&
+      el('p', {}, 'It is locked because a key that made it, or showed its number, was revoked.'),
     problemBox,
     el(
       'div',
@@ -90,6 +92,7 @@ function cardLines(context: ConsoleContext, { card, payments }: Found, reload: (
     factList([
       ['Made', when(createdAt)],
       ['Card id', copiedId('card id', id)],
+      ...(keyLineageId === null ? [] : [['Made by key', copiedId('key id', keyLineageId)] as const]),
     ]),
   ]
 }
