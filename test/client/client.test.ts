@@ -435,18 +435,29 @@ t.test('items', async t => {
     ])
   })
 
-  t.test('end where the loop is left, and at a cursor that comes again', async t => {
+  t.test('end where the loop is left, and with an error at a cursor that comes again', async t => {
     const host = scriptedHost(page(['a', 'b'], 'c1'))
     const client = createClient({ ...host.options, credential: token })
     for await (const { id } of client.items(user.transactionsList)) if (id === 'a') break
     t.equal(host.requests.length, 1)
-    const endless = scriptedHost(page(['a'], 'c1'), page(['b'], 'c1'))
-    const seen: string[] = []
-    for await (const { id } of createClient({ ...endless.options, credential: token }).items(
-      user.transactionsList,
-    ))
-      seen.push(id)
-    t.same(seen, ['a', 'b'])
+    for (const cursors of [
+      ['c1', 'c1'],
+      ['c1', 'c2', 'c1'],
+      ['c1', 'c2', 'c3', 'c2'],
+    ]) {
+      const endless = scriptedHost(...cursors.map(cursor => page([cursor], cursor)))
+      const client = createClient({ ...endless.options, credential: token })
+      const seen: string[] = []
+      const all = async (): Promise<void> => {
+        for await (const { id } of client.items(user.transactionsList)) seen.push(id)
+      }
+      t.match(await problemOf(all()), {
+        code: 'unrecognized_response',
+        status: 200,
+        message: 'The host returned the cursor of an earlier page again',
+      })
+      t.same(seen, cursors)
+    }
   })
 })
 

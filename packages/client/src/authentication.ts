@@ -1,5 +1,5 @@
 import type { Operation, OperationInput } from './operation.ts'
-import type { ClientSettings } from './options.ts'
+import { isVisible, type ClientSettings } from './options.ts'
 import { GatewrightError } from './problem.ts'
 import { send } from './send.ts'
 import { createSessions, type Sessions } from './sessions.ts'
@@ -73,7 +73,7 @@ function sessionsOf({ path, fields }: Exchange, settings: ClientSettings): Sessi
       settings,
     )
     const { data } = body as { readonly data?: { readonly sessionToken?: unknown } }
-    if (typeof data?.sessionToken === 'string') return data.sessionToken
+    if (isVisible(data?.sessionToken)) return data.sessionToken
     const message = 'The host returned no session token'
     throw new GatewrightError({ code: 'unrecognized_response', status: response.status, message, body: {} })
   }

@@ -1,5 +1,5 @@
 import { newIdempotencyKey, requestOf } from './request.ts'
-import { settingsOf, type ClientOptions, type ClientSettings } from './options.ts'
+import { assertVisible, settingsOf, type ClientOptions, type ClientSettings } from './options.ts'
 import type { ListOperation, Operation, OperationInput } from './operation.ts'
 import { authenticator } from './authentication.ts'
 import { GatewrightError } from './problem.ts'
@@ -81,19 +81,26 @@ export function createClient(options: ClientOptions): Client {
     operation: ListOperation<OperationInput, Record<string, unknown>, string>,
     input: AnyInput = {},
   ): AsyncGenerator {
+    const cursors = new Set<unknown>()
     let cursor: unknown
     do {
       const query = cursor === undefined ? input.query : { ...input.query, cursor }
-      const { data } = await call(operation, { ...input, ...(query ? { query } : {}) })
+      const { data, status } = await call(operation, { ...input, ...(query ? { query } : {}) })
       const page = data as Readonly<Record<string, unknown>>
       yield* page[operation.list] as readonly unknown[]
-      // A cursor that comes again would never end.
-      if (page['nextCursor'] === cursor) return
       cursor = page['nextCursor']
+      if (cursors.has(cursor)) throw repeatedCursor(status)
+      cursors.add(cursor)
     } while (typeof cursor === 'string')
   }
 
   return { call, items } as Client
+}
+
+/** Makes the error of a list whose pages begin again: it would never end, and its items would come twice. */
+function repeatedCursor(status: number): GatewrightError {
+  const message = 'The host returned the cursor of an earlier page again'
+  return new GatewrightError({ code: 'unrecognized_response', status, message, body: {} })
 }
 
 function isTokenDenied(error: unknown): boolean {
@@ -106,6 +113,7 @@ function isTokenDenied(error: unknown): boolean {
 function sendingOf(operation: AnyOperation, input: AnyInput, { url }: Pick<ClientSettings, 'url'>): Sending {
   const request = requestOf(url, operation, input)
   const idempotencyKey = operation.keyed ? (input.idempotencyKey ?? newIdempotencyKey()) : undefined
+  if (idempotencyKey !== undefined) assertVisible('idempotencyKey', idempotencyKey)
   return {
     ...request,
     method: operation.method,

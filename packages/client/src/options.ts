@@ -66,6 +66,8 @@ export function settingsOf(options: ClientOptions): ClientSettings {
     1
   )
     throw new TypeError('credential must have one of userKey, partnerKey and token')
+  for (const name of ['userKey', 'partnerKey', 'token'] as const)
+    if (credential[name] !== undefined) assertVisible(`credential.${name}`, credential[name])
   return {
     url: baseOf(url),
     credential,
@@ -108,6 +110,19 @@ function edits(from: string, to: string): number {
   }
   return last[to.length] as number
 }
+
+/**
+ * Throws a `TypeError` for a value of a header field that is no text of visible ASCII characters. The error does not contain it: what sends
+ * requests would show it.
+ */
+export function assertVisible(name: string, value: unknown): void {
+  if (!isVisible(value))
+    throw new TypeError(`${name} must be a text of visible ASCII characters, without spaces and line breaks`)
+}
+
+/** Whether a value is a text that a header field can carry as a credential. */
+export const isVisible = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
 function baseOf(url: string): string {
   const base = URL.canParse(url) ? new URL(url) : undefined

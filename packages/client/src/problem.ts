@@ -96,9 +96,10 @@ export function problemOf(response: Response, body: unknown, now: number): Probl
   const code = members['error'] ?? members['code']
   const known = typeof code === 'string' && Object.hasOwn(statuses, code)
   const requestId = headers.get('x-request-id')
-  const retryAfterSeconds = retryAfter(headers.get('retry-after'), now)
+  const { retryAfterSeconds: inBody, ...others } = members
+  const retryAfterSeconds = retryAfter(headers.get('retry-after'), now) ?? secondsOf(inBody)
   return {
-    ...members,
+    ...others,
     code: known ? code : 'unrecognized_response',
     status,
     message:
@@ -109,6 +110,11 @@ export function problemOf(response: Response, body: unknown, now: number): Probl
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     body: members,
   } as Problem
+}
+
+/** Reads seconds of a body: 0 to 999,999,999. Undefined for anything else. */
+function secondsOf(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? Math.min(Math.ceil(value), 999_999_999) : undefined
 }
 
 /** Reads `Retry-After` (RFC 9110 section 10.2.3): seconds or a date. Undefined if it is neither. */

@@ -64,8 +64,25 @@ async function attempt(sending: Sending, { fetch, timeoutMs, clock }: ClientSett
     return { problem: problemOf(response, read, clock.now()) }
   } catch (error) {
     if (signal?.aborted) throw signal.reason
+    // An error of others may show what was sent, in any of its texts.
+    if (showsCredential(error, headers)) return { problem: noResponse('the error shows a credential') }
     return { problem: noResponse(error), cause: error }
   }
+}
+
+/** Whether an error has the credential of a request in a text. */
+function showsCredential(error: unknown, headers: Sending['headers']): boolean {
+  const { authorization, 'x-user-key': userKey, 'x-partner-key': partnerKey } = headers
+  const credential = authorization?.slice('Bearer '.length) ?? userKey ?? partnerKey
+  return credential !== undefined && textsOf(error).includes(credential)
+}
+
+/** What a log would write of an error: its texts, and those of its members and causes, as far as JSON has them. */
+function textsOf(error: unknown, depth = 0): string {
+  if (typeof error !== 'object' || error === null || depth > 4) return String(error)
+  return Object.getOwnPropertyNames(error)
+    .map(name => textsOf((error as Readonly<Record<string, unknown>>)[name], depth + 1))
+    .join('\n')
 }
 
 function isObject(value: unknown): boolean {
