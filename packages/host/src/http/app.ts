@@ -81,7 +81,7 @@ export function createApp(
       }
     }
   const serve: Middleware = (ctx, next) => {
-    const page = pages.respond(ctx.method, ctx.path, ctx.headers)
+    const page = pages.respond(ctx.req.method ?? '', ctx.path, ctx.req.headers)
     if (page) return sendPage(ctx, page, draining)
     // Without middleware of a team nothing reads the response of Koa, and the gate writes its own in one call.
     if (middleware.length === 0) ctx.respond = false

@@ -6,7 +6,13 @@ import type { Authentication, RequestContext } from './request-context.ts'
 /** Verifies the credential of a request. */
 export type Authenticate = (facts: RequestFacts) => Promise<Verdict<Authentication>>
 
-const ANONYMOUS = allow<Authentication>({ credential: undefined, caller: undefined, headers: [] })
+const ANONYMOUS = allow<Authentication>({
+  credential: undefined,
+  caller: undefined,
+  headers: [],
+  ids: undefined,
+  recheck: undefined,
+})
 
 /** Accepts every request, for operations that anyone may call. */
 export const anonymous: Authenticate = async () => ANONYMOUS
@@ -88,13 +94,12 @@ export function authenticator(declared: Credentials, names: readonly string[], r
     const verified = await credential.check(facts, rule)
     if (!verified.ok) return verified
     const caller = verified.value
-    const ids = credential.idsOf?.(caller)
     return allow({
       credential: name,
       caller,
       headers: credential.headersOf?.(caller) ?? [],
-      ...(ids ? { ids } : {}),
-      ...(credential.recheck ? { recheck: async () => credential.recheck?.(caller, facts) ?? verified } : {}),
+      ids: credential.idsOf?.(caller),
+      recheck: credential.recheck && (async () => credential.recheck?.(caller, facts) ?? verified),
     })
   }
 }

@@ -19,9 +19,9 @@ export interface Authentication {
   readonly credential: string | undefined
   readonly caller: unknown
   readonly headers: readonly HeaderField[]
-  readonly ids?: CallerIds
-  /** Decides again whether the caller may proceed. Absent: the caller may. */
-  readonly recheck?: () => Promise<Verdict<unknown>>
+  readonly ids: CallerIds | undefined
+  /** Decides again whether the caller may proceed. Undefined: the caller may. */
+  readonly recheck: (() => Promise<Verdict<unknown>>) | undefined
 }
 
 const CLOSE: readonly HeaderField[] = [['Connection', 'close']]

@@ -47,8 +47,7 @@ function mountOperation(
   const options = {
     ...(operation.query ? { query: querySchema(operation.query) } : {}),
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
-    admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
-      admit(operation, entry, services),
+    admit: (entry: AuthenticatedRequest<AnyCaller>) => admit(operation, entry, services),
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
@@ -105,13 +104,15 @@ async function handlePlain(
   return withIgnored(operation, call, toHandlerResponse(await operation.handle(callOf(call, caller))))
 }
 
+type Limits = MountServices['limits']
+type Limited = Promise<Verdict<readonly HeaderField[]>>
+type AnyCaller = CallerByCredential[keyof CallerByCredential]
+
 /** Counts a mint by key, and on the user surface by account: a partner's key mints for many accounts. */
-async function admitMint(
-  caller: Access | ApiKey,
-  limits: MountServices['limits'],
-): Promise<Verdict<readonly HeaderField[]>> {
+async function admitMint(limits: Limits, caller: Access | ApiKey): Limited {
   const key = 'session' in caller ? undefined : caller
   const { accountId, surface } = 'session' in caller ? caller.session : caller
+  // By lineage, so that a rotated key does not get a new bucket.
   const ofKey = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
   if (!ofKey.ok || surface === 'partner') return ofKey
   const ofAccount = await limits.mintOfAccount(
@@ -120,23 +121,40 @@ async function admitMint(
   return ofAccount.ok ? ofKey : ofAccount
 }
 
+/** Counts a request by the address of its client. `document`: for each operation apart. */
+const BY_ADDRESS: Readonly<
+  Partial<Record<NonNullable<Operation['limit']>, (limits: Limits, address: string, id: string) => Limited>>
+> = {
+  bootstrap: (limits, address) => limits.bootstrap(address),
+  'token-check': (limits, address) => limits.tokenCheck(address),
+  document: (limits, address, id) => limits.document(`${id} ${address}`),
+}
+
+const NOT_LIMITED = allow<readonly HeaderField[]>([])
+
+/** Applies the rate limit that an operation names. A web token, which has no key to count by, is limited by address. */
+async function applyLimit(
+  { id, limit }: Operation,
+  { facts: { address }, caller }: AuthenticatedRequest<AnyCaller>,
+  limits: Limits,
+): Limited {
+  const byAddress = limit && BY_ADDRESS[limit]
+  if (byAddress) return byAddress(limits, addressBucket(address), id)
+  if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
+    return admitMint(limits, caller)
+  if (caller && 'webSession' in caller) return limits.tokenCheck(addressBucket(address))
+  return NOT_LIMITED
+}
+
 /** Applies the rate limits outside the guard, then checks the form of path and query parameters. */
 async function admit(
   operation: Operation,
-  { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
+  request: AuthenticatedRequest<AnyCaller>,
   { limits, requireHttps }: MountServices,
 ): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
-  const { id, limit } = operation
+  const { facts, params } = request
   if (requireHttps && !facts.secure && !isPublicDocument(operation)) return httpsRequired
-  let limited: Verdict<readonly HeaderField[]> = allow([])
-  if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
-  else if (limit === 'token-check') limited = await limits.tokenCheck(addressBucket(facts.address))
-  else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
-  // By lineage, so that a rotated key does not get a new bucket.
-  else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
-    limited = await admitMint(caller, limits)
-  // A web token has no key to count by.
-  else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
+  const limited = await applyLimit(operation, request, limits)
   if (!limited.ok) return limited
   const denial = targetDenial(operation, params, facts.query)
   return denial ? { ...denial, headers: limited.value } : limited
