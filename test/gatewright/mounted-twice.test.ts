@@ -232,7 +232,7 @@ t.test('Fastify: two guards on one route are an error when it is declared', asyn
   t.teardown(() => app.close())
   await app.register(gw.plugin)
   const [one, other] = [
-    gw.protectRead('payments.list', { scope: 'payments.read' }),
+    gw.protectRead('payments.list', { scope: 'payments.read', methods: ['POST'] }),
     gw.protectWrite(OPERATION, WRITE),
   ]
   const onRequest = [one.onRequest, other.onRequest] as never

@@ -29,12 +29,21 @@ export type FaultCode =
   /** A handler would have responded with success, and did not say how its hold ends: a bug in the handler. The hold counts. */
   | 'ERR_HOLD_NOT_ENDED'
 
+/** A registered symbol, so that two copies of this package agree. */
+const MARK = Symbol.for('gatewright.fault')
+
 /**
  * A failure of something that a decision depends on. It is thrown, never returned. A catch-all must not turn it into a
  * success, a 401, 403 or 429. `message` is for logs; hosts send a fixed text. `cause` has the driver's error.
  */
 export class Fault extends Error {
   override readonly name = 'Fault'
+
+  /** Whether a value is a fault, of any copy of this package. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Object(value)[MARK] === true
+  }
+
   readonly code: FaultCode
   /** Seconds that a client should wait before it tries again; sent as `Retry-After`. */
   readonly retryAfterSeconds: number
@@ -49,6 +58,8 @@ export class Fault extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1
   }
 }
+
+Object.defineProperty(Fault.prototype, MARK, { value: true })
 
 /** Runs a store call. Turns any error into an `ERR_STORE_UNAVAILABLE` fault, except one that is a fault already. */
 export async function orFault<T>(store: string, call: () => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 // What the packages of this repository share and no page describes: it may change in any release.
+export { shared } from './shared.ts'
 export { setBackgroundTimer } from './background-timer.ts'
 export { batch } from './batching.ts'
 export { systemClock } from './clock.ts'

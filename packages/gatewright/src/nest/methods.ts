@@ -1,3 +1,4 @@
+import { shared } from '@gatewright/kernel/internal'
 import { Req } from '@nestjs/common'
 import type { OpenOperation, ReadOperation, WriteOperation } from '../operations.ts'
 
@@ -17,7 +18,7 @@ export const metadata = Reflect as unknown as Metadata
 type Method = (this: unknown, ...given: unknown[]) => unknown
 
 const OPERATION = 'gatewright:operation'
-const operations = new WeakMap<object, DeclaredOperation>()
+const operations: WeakMap<object, DeclaredOperation> = shared('nest.operations', () => new WeakMap())
 
 /**
  * Returns the operation of a method; undefined for a method without a decorator, and for one in its place, also if the metadata
@@ -49,7 +50,10 @@ interface AcceptedRequest {
 }
 
 /** The accepted requests, by the request of the platform. */
-export const acceptedRequests: WeakMap<object, AcceptedRequest> = new WeakMap()
+export const acceptedRequests: WeakMap<object, AcceptedRequest> = shared(
+  'nest.acceptedRequests',
+  () => new WeakMap(),
+)
 
 /** The parameter that Nest gives the request to, after all parameters of a method. */
 const REQUEST_INDEX = 32

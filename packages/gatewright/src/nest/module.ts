@@ -1,6 +1,7 @@
 import { expressGate, type ConnectGate } from '@gatewright/http/express'
 import type { OpenCall } from '@gatewright/http'
 import { nothingHappened } from '@gatewright/kernel'
+import { shared } from '@gatewright/kernel/internal'
 import { isRedirect, setFields, type ConnectRequest } from '@gatewright/http/internal'
 import { HttpException, type DynamicModule, type ExecutionContext } from '@nestjs/common'
 import { APP_GUARD, DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core'
@@ -75,7 +76,7 @@ export class GatewrightModule {
 }
 
 /** The applications that have the module. */
-const mountedOn = new WeakSet<object>()
+const mountedOn: WeakSet<object> = shared('nest.mountedOn', () => new WeakSet())
 
 function mount(
   options: GatewrightOptions,

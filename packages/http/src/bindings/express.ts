@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel/internal'
+import { checkOptions, shared } from '@gatewright/kernel/internal'
 import { captureNode } from './capture-node.ts'
 import type { ConnectGate, ConnectListener, ConnectRequest, RoutedRequest } from './connect-types.ts'
 import { keepOriginalUrl, noteError, noteStart, watchHandlers } from './express-errors.ts'
@@ -16,7 +16,7 @@ export type { ConnectGate } from './connect-types.ts'
 export type { BodyChoice } from './node-body.ts'
 export type { OpenGate } from '../gate-types.ts'
 
-const rawBodies = new WeakMap<object, Uint8Array>()
+const rawBodies: WeakMap<object, Uint8Array> = shared('express.rawBodies', () => new WeakMap())
 
 /** Keeps the bytes that the body parser read, for `body: 'kept'`: `express.json({ verify: keepRawBody })`. */
 export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {

@@ -1,10 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
+import { shared } from '@gatewright/kernel/internal'
 import { deny, type RequestDenial } from '../codes.ts'
 import type { FastifyApp, FastifyRequest } from './fastify-types.ts'
 import { isJson, notJson } from '../request/body.ts'
 import { hasBody } from './node-body.ts'
 
-const rawBodies = new WeakMap<object, Uint8Array>()
+const rawBodies: WeakMap<object, Uint8Array> = shared('fastify.rawBodies', () => new WeakMap())
 
 /** Replaces Fastify's JSON parser with one that keeps the bytes and then calls Fastify's. */
 export function keepRawBodies(app: FastifyApp): void {

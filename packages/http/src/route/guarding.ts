@@ -1,5 +1,7 @@
+import { shared } from '@gatewright/kernel/internal'
+
 /** The functions that guard an operation, with the operation. */
-const guardedOperations = new WeakMap<object, string>()
+const guardedOperations: WeakMap<object, string> = shared('guardedOperations', () => new WeakMap())
 
 /** Notes that a function guards an operation, and returns the function. */
 export function guarding<F extends object>(operation: string, mounted: F): F {

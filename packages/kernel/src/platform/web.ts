@@ -1,5 +1,5 @@
 // The functions of the runtime that the packages use, built from what all runtimes have. See `node.ts`.
-import { sha256 as digest } from '@noble/hashes/sha2'
+import { sha256 as digest } from '@noble/hashes/sha2.js'
 
 const encoder = new TextEncoder()
 /** Globals that only some runtimes have. */
