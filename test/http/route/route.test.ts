@@ -75,7 +75,13 @@ t.test('a route says whether it is recorded, reads its body and renames fields o
 t.test('a route starts no request that it has not authorized, and serves nothing then', async t => {
   const failures: unknown[] = []
   const api = gate({ ...(await ports()), report: ({ error }) => failures.push(error) })
-  const request = { params: {}, readBody: async () => allow(new Uint8Array()), replaceBody: undefined }
+  const request = {
+    request: {},
+    facts: () => facts,
+    params: {},
+    readBody: async () => allow(new Uint8Array()),
+    replaceBody: undefined,
+  }
   const connection = { ended: false, signal: new AbortController().signal }
   for (const route of [api.open('plans.list'), api.guarded(rule), api.idempotent(rule)]) {
     const entered = api.enter({}, () => facts)

@@ -24,7 +24,7 @@ import { guarding, mountedTwice, operationGuardedBy } from '../route/guarding.ts
 import type { Handler, OpenCall } from '../handler-types.ts'
 import { authorizeUnread, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { Run } from '../route/run.ts'
-import type { Connection, Route } from '../route/steps.ts'
+import type { IncomingRequest, Route } from '../route/steps.ts'
 
 export type { FastifyGate, FastifyReply } from './fastify-types.ts'
 export type { OpenGate } from '../gate-types.ts'
@@ -33,7 +33,7 @@ export type { OpenGate } from '../gate-types.ts'
 interface Progress {
   readonly route: object
   readonly context: RequestContext
-  readonly connection: Connection
+  readonly incoming: IncomingRequest
   run?: Run<OpenCall>
   /** Of an existing handler of an idempotent route. */
   watch?: FastifyWatch
@@ -63,38 +63,41 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
   const read = (request: FastifyRequest): Verdict<Uint8Array> =>
     body === 'kept' ? keptBytes(request) : parsedBytes(request.body, request.raw, PARSER)
 
+  const incomingOf = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    isExisting: boolean,
+  ): IncomingRequest => ({
+    request: request.raw,
+    facts: facts(request.raw),
+    params: paramsOf(request),
+    pattern: request.routeOptions?.url,
+    // Fastify reads the body after authorization.
+    readBody: async () => read(request),
+    connection: connectionOf(reply.raw),
+    replaceBody: isExisting ? fields => void (request.body = fields) : undefined,
+  })
   const hooks = <C extends OpenCall>(
     route: Route<C>,
     isExisting: boolean,
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler'> => ({
     onRequest: guarding(route.operation, async (request, reply) => {
-      const { raw } = request
-      const result = await authorizeUnread(gate, route, {
-        request: raw,
-        facts: facts(raw),
-        params: paramsOf(request),
-        pattern: request.routeOptions?.url,
-        replaceBody: isExisting ? fields => void (request.body = fields) : undefined,
-      })
+      const incoming = incomingOf(request, reply, isExisting)
+      const result = await authorizeUnread(gate, route, incoming)
       if (!result.ok) return sendReply(reply, result.response)
-      progress.set(raw, { route, context: result.value, connection: connectionOf(reply.raw) })
+      progress.set(request.raw, { route, context: result.value, incoming })
       return undefined
     }),
     preHandler: guarding(route.operation, async (request, reply) => {
       const known = progress.get(request.raw) as Progress
-      const { context, connection } = known
-      const result = await route.start(context, {
-        params: paramsOf(request),
-        readBody: async () => read(request),
-        connection,
-        replaceBody: isExisting ? fields => void (request.body = fields) : undefined,
-      })
+      const { context, incoming } = known
+      const result = await route.start(context, incoming)
       if (!result.ok) return sendReply(reply, result.response)
       const { value: run } = result
       known.run = run as unknown as Run<OpenCall>
       // No hook runs for a reply that its handler has hijacked.
       if (isExisting && !route.idempotent)
-        onSent(request.raw, reply.raw, connection, status => gate.sent(context, status))
+        onSent(request.raw, reply.raw, incoming.connection, status => gate.sent(context, status))
       else if (isExisting) {
         const isWatched = WATCHED in (request.routeOptions?.config ?? {})
         const { responseLimitBytes: limitBytes } = settings

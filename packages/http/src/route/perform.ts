@@ -15,7 +15,7 @@ import type { CompleteRoute, IncomingRequest, Route, StepResult } from './steps.
 export async function authorizeUnread<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  incoming: Omit<IncomingRequest, 'readBody' | 'connection'>,
+  incoming: IncomingRequest,
 ): Promise<StepResult<RequestContext>> {
   const entered = gate.enter(incoming.request, incoming.facts)
   if (!entered.ok) return entered

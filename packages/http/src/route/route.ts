@@ -11,7 +11,7 @@ import { anonymous, type Authenticate } from './credentials.ts'
 import { mountedTwice } from './guarding.ts'
 import type { Authentication, GateContext, RequestContext } from './request-context.ts'
 import { Run } from './run.ts'
-import type { AuthorizedRequest, Route, StepResult } from './steps.ts'
+import type { IncomingRequest, Route, StepResult } from './steps.ts'
 
 /** What the steps of a route need. */
 export interface RouteDependencies {
@@ -44,9 +44,9 @@ export function makeRoute<C extends OpenCall>(dependencies: RouteDependencies): 
       return authorize(dependencies, context, params)
     },
 
-    async start(context, request) {
+    async start(context, incoming) {
       try {
-        return await start<C>(dependencies, context, request)
+        return await start<C>(dependencies, context, incoming)
       } catch (error) {
         return { ok: false, response: conclude(gate, context, { kind: 'failure', error }) }
       }
@@ -65,7 +65,7 @@ const readsBody = ({ recording, schemas }: RouteDependencies): boolean =>
 export function needsBody(
   route: Pick<Route<never>, 'readsBody'>,
   { method }: Pick<CanonicalFacts, 'method'>,
-  { replaceBody }: Pick<AuthorizedRequest, 'replaceBody'>,
+  { replaceBody }: Pick<IncomingRequest, 'replaceBody'>,
 ): boolean {
   return replaceBody ? route.readsBody : method !== 'GET' && method !== 'HEAD'
 }
@@ -130,7 +130,7 @@ const RECHECK_AFTER_MS = 100
 async function start<C extends OpenCall>(
   dependencies: RouteDependencies,
   context: RequestContext,
-  request: AuthorizedRequest,
+  incoming: IncomingRequest,
 ): Promise<StepResult<Run<C>>> {
   const { gate, operation, recording } = dependencies
   const { facts, authentication, authenticatedAtMs } = context
@@ -139,14 +139,14 @@ async function start<C extends OpenCall>(
   const respond = (outcome: Outcome, fields?: readonly HeaderField[]) =>
     ({ ok: false, response: conclude(gate, context, outcome, fields) }) as const
   const readJson = jsonReader(gate.aliases, operation, facts)
-  const read = await readRequest(dependencies, context, request, readJson)
+  const read = await readRequest(dependencies, context, incoming, readJson)
   if (!read.ok) return respond({ kind: 'denial', denial: read })
   // The client decides when its body ends. By a slow body it must not be able to use a session that has ended.
   const isLate = performance.now() - authenticatedAtMs >= RECHECK_AFTER_MS
   const rechecked = isLate ? await authentication.recheck?.() : undefined
   if (rechecked?.ok === false) return respond({ kind: 'denial', denial: rechecked })
   const { bytes: body, input } = read.value
-  const { params, connection, replaceBody } = request
+  const { params, connection, replaceBody } = incoming
   const json: OpenCall['json'] = () => readJson(body) as ReturnType<OpenCall['json']>
   const signal = (): AbortSignal => connection.signal
   const call = { facts, body, input, params, json, signal, ...callerMembers(authentication) }
@@ -170,12 +170,12 @@ async function start<C extends OpenCall>(
 function readRequest(
   dependencies: RouteDependencies,
   { facts }: RequestContext,
-  request: AuthorizedRequest,
+  incoming: IncomingRequest,
   readJson: ReturnType<typeof jsonReader>,
 ): ReturnType<typeof readInput> {
   const { gate, operation, schemas = {} } = dependencies
-  const { params, readBody, replaceBody } = request
-  const isRead = needsBody({ readsBody: readsBody(dependencies) }, facts, request)
+  const { params, readBody, replaceBody } = incoming
+  const isRead = needsBody({ readsBody: readsBody(dependencies) }, facts, incoming)
   const source = { params, readBody: isRead ? async () => codingDenial(facts) ?? readBody() : noBody }
   const namesBefore = facts.oldNames.length
   const reading = readInput(schemas, source, facts, readJson)

@@ -36,9 +36,6 @@ export interface IncomingRequest {
   readonly replaceBody: ((fields: Record<string, unknown>) => void) | undefined
 }
 
-/** What of a request is read once it is authorized. */
-export type AuthorizedRequest = Pick<IncomingRequest, 'params' | 'readBody' | 'connection' | 'replaceBody'>
-
 /** The result of a step that may end the request: its value, or the response to send. */
 export type StepResult<T> =
   | { readonly ok: true; readonly value: T }
@@ -60,12 +57,9 @@ export interface Route<C extends OpenCall> {
   /** The statuses of errors that the team declares to be thrown before any effect. */
   readonly noEffectStatuses: ReadonlySet<number>
   /** Verifies the credential and applies limits. Returns the response to a request that may not proceed. */
-  authorize(
-    context: RequestContext,
-    incoming: Pick<IncomingRequest, 'params' | 'pattern'>,
-  ): Promise<WireResponse | undefined>
+  authorize(context: RequestContext, incoming: IncomingRequest): Promise<WireResponse | undefined>
   /** Reads and checks an authorized request, and begins its idempotency record. */
-  start(context: RequestContext, request: AuthorizedRequest): Promise<StepResult<Run<C>>>
+  start(context: RequestContext, incoming: IncomingRequest): Promise<StepResult<Run<C>>>
 }
 
 /** An operation with its own handler: a transactional write. */
