@@ -43,60 +43,110 @@ interface Capture {
  * if the handler comes right after the guard, so that it is known to have ended; otherwise the outcome is unknown.
  */
 export async function captureKoa(capture: Capture): Promise<void> {
-  const { ctx, next, run } = capture
-  const { operation, noEffectStatuses } = capture.route
-  const { responseLimitBytes: limitBytes } = capture.settings
-  const own = watchResponse(ctx)
-  let left: Promise<void> | undefined
-  const leave = (): Promise<void> => (left ??= run.leaveUnknown(ctx.res.statusCode))
-  let hasEnded = false
-  ctx.res.on('finish', () => {
-    if (!hasEnded) void leave()
-  })
-  const recordOwn = async (): Promise<void> => {
-    await leave()
+  const { ctx } = capture
+  const ending = new KoaEnding(capture)
+  await ending.follow()
+  if (ctx.res.headersSent || (ending.isReplaced && ctx.status >= 400)) return ending.recordOwn()
+  const body = await ending.readBody()
+  if (body === undefined) return undefined
+  if (ctx.status >= 400 && !isBeforeHandler(capture)) return ending.leaveOpen()
+  return ending.recordLeft(body)
+}
+
+/** How the run of one request ends, step by step. */
+class KoaEnding {
+  readonly #capture: Capture
+  readonly #own: OwnResponse
+  #left: Promise<void> | undefined
+  #hasEnded = false
+
+  constructor(capture: Capture) {
+    const { ctx } = capture
+    this.#capture = capture
+    this.#own = watchResponse(ctx)
+    ctx.res.on('finish', () => {
+      if (!this.#hasEnded) void this.#leave()
+    })
+  }
+
+  /** Whether other code than the middleware after the guard has set the response. */
+  get isReplaced(): boolean {
+    return this.#own.isReplaced
+  }
+
+  /** Runs the middleware after the guard. An error that it throws ends the run, and Koa renders it. */
+  async follow(): Promise<void> {
+    const { next, run } = this.#capture
+    try {
+      await follow(this.#own, this.#own, next)
+      this.#hasEnded = true
+    } catch (error) {
+      this.#hasEnded = true
+      await this.#left
+      await run.fail({ error, status: statusOf(error) })
+      throw error
+    }
+  }
+
+  /** Reads the body that Koa will send. Undefined: it cannot be recorded, so the run has failed, and its response is set. */
+  async readBody(): Promise<string | Uint8Array | undefined> {
+    const { ctx, route, run } = this.#capture
+    try {
+      return bodyOf(route.operation, ctx)
+    } catch (error) {
+      const output = await run.finish({ kind: 'failure', error })
+      // A handler that has set it to false writes the response itself.
+      if (ctx.respond === false) return undefined
+      ctx.body = null
+      sendText(ctx, output)
+      return undefined
+    }
+  }
+
+  /** Ends the run with the response in the context. If another run has completed meanwhile, replaces it. */
+  async recordLeft(body: string | Uint8Array): Promise<void> {
+    const { ctx, run } = this.#capture
+    stopFollowing(this.#own)
+    const captured = this.#captured(ctx.status, fieldPairs({ ...ctx.response.headers }), body)
+    const output = await run.finishCaptured(captured)
+    if (output.status !== captured.status) return sendText(ctx, output)
+    for (const [name, value] of addedFields(captured, output)) ctx.set(name, value)
+  }
+
+  /** Ends the run with what the middleware after the guard has set, where Koa sends something else. The outcome is unknown until then. */
+  async recordOwn(): Promise<void> {
+    const { ctx, route, run } = this.#capture
+    const own = this.#own
+    await this.#leave()
     const status = own.status()
-    if (status === undefined || (status >= 400 && !isBeforeHandler(capture))) return
+    if (status === undefined || (status >= 400 && !isBeforeHandler(this.#capture))) return
     stopFollowing(own)
     try {
-      const body = bodyOf(operation, { body: own.body, res: ctx.res, respond: ctx.respond })
-      await run.finishCaptured(capturedResponse(status, own.fields(), body, limitBytes))
+      const body = bodyOf(route.operation, { body: own.body, res: ctx.res, respond: ctx.respond })
+      await run.finishCaptured(this.#captured(status, own.fields(), body))
     } catch (error) {
       await run.finish({ kind: 'failure', error })
     }
   }
-  try {
-    await follow(own, own, next)
-  } catch (error) {
-    hasEnded = true
-    await left
-    await run.fail({ error, status: statusOf(error) })
-    throw error
+
+  /** Ends the run if its status says that nothing happened. Otherwise the handler may go on, and what it sets then is its response. */
+  async leaveOpen(): Promise<void> {
+    const { ctx, route, run } = this.#capture
+    const { status } = ctx
+    if (hadNoEffect(route.noEffectStatuses, { status })) return run.fail({ status })
+    this.#own.whenSetLate = () => void this.recordOwn()
+    return this.#leave()
   }
-  hasEnded = true
-  if (ctx.res.headersSent || (own.isReplaced && ctx.status >= 400)) return recordOwn()
-  let body: string | Uint8Array
-  try {
-    body = bodyOf(operation, ctx)
-  } catch (error) {
-    const output = await run.finish({ kind: 'failure', error })
-    // A handler that has set it to false writes the response itself.
-    if (ctx.respond === false) return
-    ctx.body = null
-    return sendText(ctx, output)
+
+  #leave(): Promise<void> {
+    const { ctx, run } = this.#capture
+    this.#left ??= run.leaveUnknown(ctx.res.statusCode)
+    return this.#left
   }
-  const { status } = ctx
-  if (status >= 400 && !isBeforeHandler(capture)) {
-    if (hadNoEffect(noEffectStatuses, { status })) return run.fail({ status })
-    // The handler may go on, and what it sets then is its response.
-    own.whenSetLate = () => void recordOwn()
-    return leave()
+
+  #captured(status: number, fields: readonly HeaderField[], body: string | Uint8Array): WireResponse {
+    return capturedResponse(status, fields, body, this.#capture.settings.responseLimitBytes)
   }
-  stopFollowing(own)
-  const captured = capturedResponse(status, fieldPairs({ ...ctx.response.headers }), body, limitBytes)
-  const output = await run.finishCaptured(captured)
-  if (output.status !== captured.status) return sendText(ctx, output)
-  for (const [name, value] of addedFields(captured, output)) ctx.set(name, value)
 }
 
 /** What the middleware after a guard has set, whether or not Koa could still send it. */
