@@ -38,9 +38,9 @@ export interface RunRecord {
   leaveUnknown(status: number): Promise<void>
 }
 
-/** A write whose handler may run: what its call has beside that of a guarded request, and its record. */
+/** A write whose handler may run: its call, which has more members than that of a guarded request, and its record. */
 export interface StartedRecord {
-  readonly members: object
+  readonly call: object
   readonly record: RunRecord
 }
 
@@ -139,8 +139,8 @@ async function tryStart(
   if (!claim) return undefined
   const effect = { effectId: claim.effectId, fence: claim.fence }
   decision.effectId = claim.effectId
-  const members = { effect, prepared }
-  if (!spending || !reserves) return { members, record: createRecord(dependencies, claim, decision) }
+  const call = { effect, prepared, ...guarded }
+  if (!spending || !reserves) return { call, record: createRecord(dependencies, claim, decision) }
   const reservations = createReservations({
     operation,
     guard: spending,
@@ -153,16 +153,16 @@ async function tryStart(
   })
   const { reserve, spendsNothing } = reservations
   const record = (): RunRecord => createRecord(dependencies, claim, decision, reservations)
-  if (!amount) return { members: { reserve, spendsNothing, ...members }, record: record() }
+  if (!amount) return { call: { reserve, spendsNothing, ...call }, record: record() }
   const held = await orFree(dependencies, claim, async () => {
-    const given = checkedAmount(operation, () => amount({ ...members, ...guarded }))
+    const given = checkedAmount(operation, () => amount(call))
     const verdict = await reserve(given)
     // A client can send such an amount only through a body without a schema.
     if (!verdict.ok && verdict.code === 'invalid_request')
       settings.hints.mistake(`${operation} amount`, `${operation}: ${returned(given)}`)
     return verdict
   })
-  return held.ok ? { members: { hold: held.value, ...members }, record: record() } : held
+  return held.ok ? { call: { hold: held.value, ...call }, record: record() } : held
 }
 
 /** Notes the run that a denial is about, for the decision event. */

@@ -155,8 +155,7 @@ async function start<C extends OpenCall>(
   const guarded = call as unknown as GuardedCall<AccessLike>
   const started = await startRecord(recording, guarded, context.decision, isExisting)
   if ('record' in started) {
-    const { members, record } = started
-    return { ok: true, value: new Run(gate, context, { ...members, ...call } as unknown as C, record) }
+    return { ok: true, value: new Run(gate, context, started.call as C, started.record) }
   }
   if ('ok' in started) return respond({ kind: 'denial', denial: started })
   const { stored, fields } = started
