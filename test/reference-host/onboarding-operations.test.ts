@@ -1,7 +1,7 @@
 // Every operation with onboarding requirements, with both settings, replays included. Which ones those are is found by calling
 // all writes, so an operation whose declaration becomes one of them is missing below until it is added.
 import { randomUUID } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 import { memberOf, withdrawalBody } from './harness/transfers.ts'
@@ -102,11 +102,14 @@ function isClosed(surface: Surface, rule: (typeof RULES)[number], { status, body
   return status === 409 && body['error'] === 'invalid_state' && begins
 }
 
-async function setUp(t: Test, requirements: Requirements): Promise<TestHost> {
+async function start(requirements: Requirements): Promise<TestHost> {
   const host = await startTestHost({ RATE_LIMITS: 'off', ONBOARDING_GATES: requirements })
   t.teardown(() => host.close())
   return host
 }
+
+/** One host for each setting: every test has a caller of its own. */
+const hosts = { on: await start('on'), partner: await start('partner') }
 
 /** Legacy names of other operations; those that end the caller, and those that meet the requirements. */
 const APART = /^\/consumer\/|\/sessions$|\/kyc(?:\/applications)?$|\/agreements$/
@@ -134,7 +137,7 @@ async function closedWrites(host: TestHost, caller: Caller): Promise<string[]> {
 
 for (const surface of ['user', 'partner'] as const)
   t.test(`the ${surface} writes with onboarding requirements are those below, and no other`, async t => {
-    const host = await setUp(t, 'on')
+    const host = hosts.on
     const found = await closedWrites(host, await callerOf(host, surface))
     t.same(found, Object.keys(GATED[surface]).toSorted())
     t.same(host.failures, [])
@@ -145,7 +148,7 @@ for (const requirements of ['on', 'partner'] as const)
     const open = requirements === 'partner' && surface === 'user'
     const what = open ? 'works at once' : 'waits for identity and agreements'
     t.test(`with onboarding requirements ${requirements}, every such ${surface} write ${what}`, async t => {
-      const host = await setUp(t, requirements)
+      const host = hosts[requirements]
       const caller = await callerOf(host, surface)
       const { call, kyc, accept } = caller
       const friend = (await bootstrapUser(host.send)).address
@@ -202,7 +205,7 @@ for (const requirements of ['on', 'partner'] as const)
     t.test(
       `with onboarding requirements ${requirements}, a ${surface} loosens a card behind the requirements, and tightens it always`,
       async t => {
-        const host = await setUp(t, requirements)
+        const host = hosts[requirements]
         const caller = await callerOf(host, surface)
         const { call, kyc, accept } = caller
         await kyc('approved')

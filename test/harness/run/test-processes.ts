@@ -7,7 +7,8 @@ const ALONE = /\/memory\.test\.ts$|\.slow\.ts$/
 const SHARING = /^test\/reference-host\/(?:bounds|cli|modules|money-model|openapi|pages)\/(?!.*kills)/
 
 /** Files that collect garbage again and again, which takes ten times as long in a process that has loaded a host. */
-const COLLECTING = /^test\/scope-guard\/(?:policies\/chain-cache|token\/cache)\.test\.ts$/
+const COLLECTING =
+  /\/(?:policies\/chain-cache|rate-limits\/rule-limits|revocation\/follower|token\/cache|providers\/calls)\.test\.ts$/
 
 /** The long suites that take most: what starts last is waited for on one core. */
 const LONGEST =
