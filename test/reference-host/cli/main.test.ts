@@ -59,6 +59,30 @@ t.test(
   },
 )
 
+t.test(
+  'takes the whole text of a key for its id, also from the standard input, and repeats no secret',
+  async t => {
+    const made = (await json('partner-keys', 'create', 'Pasted')) as { key: string; keyId: string }
+    const secret = made.key.split('_')[4] as string
+    const run = (args: readonly string[], text = '') =>
+      runCommand(args, { env, ask: undefined, input: async () => text })
+    const shown = { code: 0, out: new RegExp(made.keyId) }
+    const tries = [
+      await run(['keys', 'show', made.key]),
+      await run(['keys', 'show', '-'], `${made.key}\n`),
+      await run(['keys', 'show', '-'], ` ${made.keyId} `),
+      await run(['keys', 'revoke', '-', '--yes'], made.key),
+    ]
+    for (const result of tries) t.match(result, shown)
+    const wrong = await run(['keys', 'show', '-'], `key: ${made.key}`)
+    t.match(wrong, { code: 2, problem: /neither the text of a key nor its id of 16 characters/ })
+    t.match(await run(['keys', 'show', '-']), { code: 2 }, 'nothing was given')
+    const unknown = await run(['keys', 'show', made.key.replace(made.keyId, 'A'.repeat(16))])
+    t.match(unknown, { code: 1, problem: /no key A{16}/ })
+    for (const { out, problem } of [...tries, wrong, unknown]) t.notOk(`${out}${problem}`.includes(secret))
+  },
+)
+
 t.test('prints its help, and explains invalid arguments', async t => {
   const help = await gatewright('--help')
   t.equal(help.code, 0)

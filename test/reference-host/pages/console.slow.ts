@@ -221,6 +221,11 @@ t.test('revoking a key locks the cards that it made, which the dialog names', as
   const session = await host.send('/user/v1/sessions', { body: {}, headers })
   const card = await cardUser(host.send, session.body['sessionToken'] as string).card()
   await openTab(page, 'Keys')
+  const text = made.body['userApiKey'] as string
+  await page.getByLabel('Find a key').fill(text)
+  t.equal(await page.getByLabel('Find a key').inputValue(), made.body['userKeyId'], 'the secret is forgotten')
+  t.notOk(page.url().includes(text.split('_')[4] as string), 'and not in the address')
+  t.equal(await page.getByRole('row').count(), 2, 'the heading, and the key')
   await chooseForKey(page, 'Revoke', 'leaky')
   const dialog = page.getByRole('dialog')
   t.match(

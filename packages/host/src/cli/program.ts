@@ -1,6 +1,7 @@
 import { Command as Program, CommanderError, Option } from 'commander'
 import { asksFirst, UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
 import { SectionedHelp, type HelpOptions, type Sections } from './help.ts'
+import { KEY_ARGUMENT_HELP, takesKey } from './key-argument.ts'
 import { wrap, type Terminal } from '../observability/terminal.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
@@ -119,6 +120,8 @@ function addCommand(
     const asks = `Asks first, unless --yes is given. ${command.confirm}`
     leaf.addHelpText('after', () => `\n${wrap(asks, parser.helpWidth).join('\n')}`)
   }
+  if (takesKey(takes))
+    leaf.addHelpText('after', () => `\n${wrap(KEY_ARGUMENT_HELP, parser.helpWidth).join('\n')}`)
   const call = `${parser.name()} ${name} ${example}`.trimEnd()
   leaf.addHelpText('after', () => `\nExample:\n  $ ${wrapShell(call, parser.helpWidth - 4).join('\n    ')}`)
   leaf.exitOverride(error => refuse(leaf, error))

@@ -21,6 +21,7 @@ import {
 } from '../cli/command.ts'
 import { completionCommand } from '../cli/completion.ts'
 import type { Sections } from '../cli/help.ts'
+import { withKeyId } from '../cli/key-argument.ts'
 import { OutputError } from '../cli/print.ts'
 import type { RequestedCommand } from '../cli/program.ts'
 import { fieldTable, tableLines } from '../cli/table.ts'
@@ -106,12 +107,13 @@ async function outputOf<S extends HostServices>(
   const { terminal } = options
   const line = parseCommandLine({ name, version, summary, commands: all, sections }, argv, terminal)
   if ('text' in line) return { out: line.text.trimEnd() }
-  const { command, args, json } = line
+  const { command, json } = line
+  const args = await withKeyId(command.takes, line.args, options.input ?? (async () => ''))
   command.check?.(args)
   const output =
     'start' in command
-      ? await start(command, line, options)
-      : await runOnStores(program, { ...line, command }, options)
+      ? await start(command, { ...line, args }, options)
+      : await runOnStores(program, { ...line, args, command }, options)
   const out = json ? jsonText(output.data) : format(output, terminal)
   return 'ifUnprinted' in output ? { out, ifUnprinted: output.ifUnprinted } : { out }
 }
