@@ -7,7 +7,7 @@ import type { WireResponse } from '@gatewright/http'
 import t from 'tap'
 
 type CaptureNode = typeof import('../../../packages/http/dist/bindings/capture-node.js')
-type Author = ReturnType<Parameters<CaptureNode['captureNode']>[4]['author']>
+type Author = ReturnType<Parameters<CaptureNode['captureNode']>[0]['watched']['author']>
 
 // Not exported by the package.
 const { captureNode } = (await import(
@@ -42,7 +42,7 @@ function capture({
   const ends: boolean[] = []
   const broken = async (): Promise<never> => Promise.reject(new Error('broken'))
   const run: Pick<
-    Parameters<CaptureNode['captureNode']>[2],
+    Parameters<CaptureNode['captureNode']>[0]['run'],
     'finish' | 'finishCaptured' | 'fail' | 'leaveUnknown'
   > = {
     async finishCaptured(captured) {
@@ -66,17 +66,17 @@ function capture({
       asked.push(`left at ${status}`)
     },
   }
-  const failRun = captureNode(
+  const failRun = captureNode({
     response,
-    { operation: 'a.b', noEffectStatuses: new Set([422]) },
-    run as never,
-    10,
-    {
+    route: { operation: 'a.b', noEffectStatuses: new Set([422]) },
+    run: run as never,
+    settings: { responseLimitBytes: 10 },
+    watched: {
       watch: { isInside: () => inside } as never,
       author: () => author,
       end: hadNoEffect => ends.push(hadNoEffect),
     },
-  )
+  })
   /** Waits until the response has ended, for some turns. */
   const ended = async (): Promise<void> => {
     for (let turns = 0; turns < 10 && !response.writableEnded; turns++) await setImmediate()

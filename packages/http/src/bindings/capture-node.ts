@@ -12,6 +12,16 @@ import type { Route } from '../route/steps.ts'
 type Callback = () => void
 type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
+/** What capturing the response of an existing handler needs. */
+interface Capture {
+  readonly response: NodeResponse
+  readonly route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>
+  readonly run: Run<unknown>
+  readonly settings: { readonly responseLimitBytes: number }
+  /** What is known about the handlers of the request. */
+  readonly watched: Omit<ExpressWatch, 'start'>
+}
+
 /**
  * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended, then
  * sends it. A response of 400 or more ends the run only if the handler, or an error handler after it, is known to have written it as the last
@@ -19,15 +29,11 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
  * gets a 500 whose reported error names the operation and the kind of stream, and the outcome is unknown. If the handler never responds, the
  * run ends with its lease, whether or not the client is still connected. Returns the function that ends the run of a handler that threw.
  */
-export function captureNode(
-  response: NodeResponse,
-  route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>,
-  run: Run<unknown>,
-  limitBytes: number,
-  watched: Omit<ExpressWatch, 'start'>,
-): (error: unknown) => Promise<void> {
-  const { operation } = route
-  const capture = new NodeCapture(response, route, run, watched)
+export function captureNode(given: Capture): (error: unknown) => Promise<void> {
+  const { response, settings } = given
+  const { responseLimitBytes: limitBytes } = settings
+  const { operation } = given.route
+  const capture = new NodeCapture(given)
   // An error of sending must not end the process.
   const orAbandon = (work: Promise<void>): void => void work.catch(() => capture.abandon())
   let chunks: Uint8Array[] = []
@@ -38,8 +44,8 @@ export function captureNode(
     chunks.push(bytes)
     return args.find(each => typeof each === 'function') as Callback | undefined
   }
-  response.on('pipe', given => {
-    const source = given as { unpipe(target: unknown): void }
+  response.on('pipe', piped => {
+    const source = piped as { unpipe(target: unknown): void }
     source.unpipe(response)
     orAbandon(capture.fail(streamError(operation, source)))
   })
@@ -98,16 +104,11 @@ class NodeCapture {
   /** Settles when it is decided what that response was, and it is sent. */
   #decided: Promise<void> = Promise.resolve()
 
-  constructor(
-    response: NodeResponse,
-    { noEffectStatuses }: Pick<Route<never>, 'noEffectStatuses'>,
-    run: Run<unknown>,
-    watched: Omit<ExpressWatch, 'start'>,
-  ) {
+  constructor({ response, route, run, watched }: Capture) {
     const { write, end, writeHead, flushHeaders, setTimeout } = response
     this.#original = { write, end, writeHead, flushHeaders, setTimeout } as WriteFunctions
     this.#response = response
-    this.#noEffectStatuses = noEffectStatuses
+    this.#noEffectStatuses = route.noEffectStatuses
     this.#run = run
     this.#watched = watched
   }

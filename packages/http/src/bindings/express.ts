@@ -195,7 +195,7 @@ async function acceptRequest<C extends OpenCall>(
   addFields(response, run.fields())
   if (route.idempotent) {
     const watched = watchHandlers(request)
-    const fail = captureNode(response, route, run, gate.settings.responseLimitBytes, watched)
+    const fail = captureNode({ response, route, run, settings: gate.settings, watched })
     return { ok: true, value: { call, fail, start: watched.start } }
   }
   onSent(request, response, incoming.connection, status => gate.sent(run.context, status))
