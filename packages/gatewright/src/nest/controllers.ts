@@ -30,6 +30,22 @@ export function operationsOf(discovery: DiscoveryService): ReadonlyMap<object, D
   return operations
 }
 
+/**
+ * Throws a `TypeError` for a controller whose instance has another function in place of a declared method, as by `bind` in its constructor:
+ * the guard would not know it. Call it when all controllers are made.
+ */
+export function assertInstances(discovery: DiscoveryService): void {
+  for (const { metatype, instance } of discovery.getControllers())
+    for (const { name, prototype } of methodsOf(metatype)) {
+      const declared = operationAt(prototype, name)
+      const method = (instance as Record<string, unknown> | undefined)?.[name]
+      if (declared && typeof method === 'function' && !operationOf(method))
+        throw new TypeError(
+          `${declared.operation} on ${metatype?.name}.${name}: an instance has another function in its place, which nothing would guard: do not assign to the method, as by bind in the constructor`,
+        )
+    }
+}
+
 /** Returns the name of the HTTP method for which Nest routes to a method; `ALL` for all of them. */
 export function httpMethodOf(method: object): string {
   return RequestMethod[metadata.getMetadata(ROUTE, method) as RequestMethod] ?? 'ALL'

@@ -7,7 +7,7 @@ import { HttpException, type DynamicModule, type ExecutionContext } from '@nestj
 import { APP_GUARD, DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core'
 import { compose, type Declarations, type Operation, type Parts } from '../compose.ts'
 import { checkedOptions, type GatewrightOptions } from '../options.ts'
-import { httpMethodOf, operationsOf } from './controllers.ts'
+import { assertInstances, httpMethodOf, operationsOf } from './controllers.ts'
 import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './methods.ts'
 import { assertPlatform, platformRequest, requireRawBody } from './platform.ts'
 
@@ -38,6 +38,8 @@ interface Mountable extends Operation<object> {
 interface Mounted extends GatewrightParts {
   /** The operations by their methods. */
   readonly operations: ReadonlyMap<unknown, Mountable>
+  /** Nest calls it when all controllers are made, before the application listens. */
+  onApplicationBootstrap(): void
 }
 const MOUNTED = Symbol('gatewright')
 const OPTIONS = Symbol('gatewright options')
@@ -95,7 +97,12 @@ function mount(
   for (const [method, declared] of operationsOf(discovery))
     operations.set(method, { declared, ...operationIn(declare, declared, httpMethodOf(method)) })
   if ([...operations.values()].some(({ route }) => route.readsBody)) requireRawBody(httpAdapter)
-  return { ...parts, http: expressGate(parts.gate, { body: 'kept' }), operations }
+  return {
+    ...parts,
+    http: expressGate(parts.gate, { body: 'kept' }),
+    operations,
+    onApplicationBootstrap: () => assertInstances(discovery),
+  }
 }
 
 function operationIn(declare: Declarations, declared: DeclaredOperation, method: string): Operation<object> {
