@@ -60,7 +60,10 @@ for (let n = 0; n < 2; n++) {
 }
 process.exit()`
 
-const MEMORY = ["import { memoryStore } from 'gatewright/memory'", 'memoryStore()'] as const
+const MEMORY = [
+  "import { memoryStore } from 'gatewright/memory'",
+  'memoryStore({ perProcess: true })',
+] as const
 const POSTGRES = [
   "import pg from 'pg'\nimport { postgresStore } from 'gatewright/postgres'",
   'postgresStore(new pg.Pool({ connectionString: process.env.TEST_POSTGRES_URL, options: process.env.PG_OPTIONS }))',

@@ -14,7 +14,7 @@ import { testGateway } from 'gatewright/testing'
 const [kind = 'memory', audience = 'a'] = process.argv.slice(2)
 const store = memoryStore(kind === 'perProcess' ? { perProcess: true } : {})
 const given = { issuer: 'https://issuer.test', audience, store }
-const gw = gatewright(kind === 'test' ? testGateway(given, { store }).options : given)
+const gw = gatewright(kind === 'test' ? testGateway(given).options : given)
 const declare = kind === 'reads' ? gw.read : gw.write
 declare('payments.create', { scope: [] }, () => ({ status: 200 }))`
 writeFileSync(join(directory, 'server.mjs'), SERVER)

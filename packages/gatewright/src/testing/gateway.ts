@@ -59,10 +59,15 @@ export function testGateway<const Options extends TestedOptions>(
     throw new TypeError(
       'testGateway: it is for tests, and NODE_ENV is production: give gatewright the options of your server',
     )
-  const { clock = manualClock(), store = memoryStore() } = checkOptions('testGateway', replaced, {
-    clock: true,
-    store: true,
-  })
+  // Test runners run files side by side, each with a memory of its own.
+  const { clock = manualClock(), store = memoryStore({ perProcess: true }) } = checkOptions(
+    'testGateway',
+    replaced,
+    {
+      clock: true,
+      store: true,
+    },
+  )
   const key = signingKey()
   // A failure is reported where the key is used.
   key.catch(() => undefined)
@@ -71,8 +76,7 @@ export function testGateway<const Options extends TestedOptions>(
     options: {
       ...options,
       ...(options.limits ? { limits: options.limits.map(inProcess) } : {}),
-      // Test runners run files side by side, each with a memory of its own.
-      store: store.onlyProcess ? { ...store, onlyProcess: false } : store,
+      store,
       clock,
       guard: { ...options.guard, keys },
     },
