@@ -71,8 +71,8 @@ holds a token, a key, a signature, a request body or internal text.
 ## Causes
 
 A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason\` is the exact cause of a denial: it is in the decision event and never
-in a response, because it would help an attacker. Two responses of the host contain a member of the same name with another meaning: \`reason\` is
-\`insufficient_balance\` if the balance is too small, and \`issuer_refused\` if the card issuer rejected a card. For a fault, the event's
+in a response, because it would help an attacker. One response of the host contains a member of the same name with another meaning: \`reason\` is
+\`issuer_refused\` if the card issuer rejected a card. For a fault, the event's
 \`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not
 compile. \`{name}\` stands for varying text.
 

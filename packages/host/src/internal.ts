@@ -6,7 +6,8 @@ export {
   isReference,
   referenceArgument,
 } from './cli/arguments.ts'
-export { isoOrNull, money } from './cli/cell.ts'
+export { isoOrNull } from './cli/cell.ts'
+export { money } from './schemas/us-dollars.ts'
 export { CommandError, UsageError, reportElapsed, unwrap } from './cli/command.ts'
 export { MAX_LISTED } from './cli/list.ts'
 export { printLine } from './cli/print.ts'

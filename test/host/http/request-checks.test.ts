@@ -29,6 +29,7 @@ const { callerOf } = (await load('operations/operation')) as Operations
 t.test('each denial has its status', async t => {
   t.same(codes, {
     invalid_request: 400,
+    insufficient_balance: 400,
     unauthorized: 401,
     invalid_signature: 401,
     insufficient_scope: 403,

@@ -1,6 +1,6 @@
 import { parseInstant } from '@gatewright/kernel/internal'
 import type { EpochMs } from '@gatewright/kernel'
-import { money } from './cell.ts'
+import { money } from '../schemas/us-dollars.ts'
 import { UsageError } from './command.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { escapedLine, type Style, wrap } from '../observability/terminal.ts'
+import { money } from '../schemas/us-dollars.ts'
 
 /** How a value is shown. An `id` is never cut: it is pasted into the next command. */
 export type CellKind = 'text' | 'id' | 'cents' | 'instant' | 'state' | 'list'
@@ -25,11 +26,6 @@ export function kindOf(name: string): CellKind {
 /** Formats an instant (RFC 3339); null for none. */
 export function isoOrNull(at: EpochMs | null): string | null {
   return at === null ? null : new Date(at).toISOString()
-}
-
-/** Formats US cents for a person: `22,794.11 USD`. */
-export function money(cents: number): string {
-  return `${(cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USD`
 }
 
 /** Returns a value as a program reads it: `-` for null and an empty list, texts of a list with spaces between them. */

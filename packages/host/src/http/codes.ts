@@ -3,6 +3,7 @@ import { denier, type DenialOf } from '@gatewright/kernel/internal'
 /** Denial codes of the host itself, with their HTTP status (docs/errors.md). */
 export const codes = {
   invalid_request: 400,
+  insufficient_balance: 400,
   unauthorized: 401,
   invalid_signature: 401,
   insufficient_scope: 403,

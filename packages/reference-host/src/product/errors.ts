@@ -29,6 +29,8 @@ export const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   idempotency_key_invalid: 'Send 8 to 255 visible ASCII characters, bare or as one quoted string.',
   idempotency_key_required: 'Send an `Idempotency-Key`: a fresh one per write, the same one for its repeats.',
   idempotency_key_reused: 'The key was used with another payload. Take a fresh key.',
+  insufficient_balance:
+    'The balance is `availableCents`. The same request works, with its key, once there is enough.',
   insufficient_scope: 'Ask for a session with the scope that `scope` names.',
   internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
   invalid_dpop_proof: 'Send a fresh DPoP proof for this request, and the token with the scheme `DPoP`.',

@@ -73,7 +73,7 @@ t.test('counts under the caps of whoever pays; too little money pays nothing', a
   const key = randomUUID()
   t.match(await pay(user, one, key), {
     status: 400,
-    body: { field: 'amountCents', reason: 'insufficient_balance', availableCents: 0 },
+    body: { field: 'amountCents', error: 'insufficient_balance', availableCents: 0 },
   })
   await user.fund(1000)
   t.match(await pay(user, one, key), { status: 200 }, 'the same key works after funding')

@@ -88,7 +88,7 @@ t.test('denies more than there is, the same place twice, and contracts of others
   const key = randomUUID()
   t.match(await move(ann, 101, [null, own], key), {
     status: 400,
-    body: { field: 'amountCents', reason: 'insufficient_balance', availableCents: 100 },
+    body: { field: 'amountCents', error: 'insufficient_balance', availableCents: 100 },
   })
   await ann.fund(1)
   t.match(await move(ann, 101, [null, own], key), { status: 200 }, 'the same key works after funding')

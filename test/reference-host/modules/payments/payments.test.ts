@@ -97,10 +97,11 @@ t.test('too little money is denied with what there is, and the same key pays onc
   t.match(await pay(ann, bob.address, 400, { key }), {
     status: 400,
     body: {
-      error: 'invalid_request',
       field: 'amountCents',
-      reason: 'insufficient_balance',
+      error: 'insufficient_balance',
       availableCents: 399,
+      requestedCents: 400,
+      message: 'The balance is 3.99 USD: 4.00 USD requested.',
     },
   })
   await ann.fund(1)

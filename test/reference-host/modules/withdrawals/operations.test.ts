@@ -72,9 +72,9 @@ t.test('denies a withdrawal above a cap, and one above the balance', async t => 
   const policy = { dailyWithdrawalCapCents: 999 }
   t.match(await run(create, accountId, { policy, body: withdrawalBody(1000) }), { code: 'policy_blocked' })
   t.match(await run(create, accountId, { body: withdrawalBody(1001) }), {
-    code: 'invalid_request',
+    code: 'insufficient_balance',
     field: 'amountCents',
-    details: { availableCents: 1000 },
+    details: { availableCents: 1000, requestedCents: 1001 },
   })
   t.equal(await held(accountId), 0)
   t.match(await run(create, accountId, { policy, body: withdrawalBody(999) }), { data: {} })

@@ -168,7 +168,7 @@ t.test('denies what the balance does not hold, without storing the denial', asyn
   const ann = await user(200)
   t.match(await ann.write('/withdrawals', withdrawalBody(300), 'withdraw-poor'), {
     status: 400,
-    body: { field: 'amountCents', reason: 'insufficient_balance', availableCents: 200 },
+    body: { field: 'amountCents', error: 'insufficient_balance', availableCents: 200 },
   })
   await ann.write('/deposits', { amountCents: 100 })
   t.match(await ann.write('/withdrawals', withdrawalBody(300), 'withdraw-poor'), { status: 200 })

@@ -29,7 +29,7 @@ export interface ImmediatePayment {
 /**
  * Pays from the caller's balance: reserves the amount under the caller's caps, counts it as spent and moves the money, in the
  * caller's transaction, with locks in the order caps, ledger. Denials, after which `tx` must be rolled back: `policy_blocked`,
- * and `invalid_request` if the balance is too small.
+ * and `insufficient_balance`.
  */
 export async function payAtOnce(
   { guard, money, ledger, spendStorage }: PaymentServices,
@@ -45,7 +45,7 @@ export async function payAtOnce(
   if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
   const debit = ledgerAccounts.user(accountId)
   const result = await money.move(tx, { ...payment, debit, cover }, entries, now)
-  if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, debit))
+  if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, debit), amountCents)
   if (result !== 'done') throw new Error(`${id} was not paid before, but the ledger has it: ${result}`)
   return allow(undefined)
 }

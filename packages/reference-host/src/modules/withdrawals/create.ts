@@ -127,7 +127,7 @@ async function make(
   const made = await withdrawals.create(tx, withdrawal, now)
   if (made === 'insufficient') {
     const availableCents = await ledger.balance(tx, ledgerAccounts.user(accountId))
-    return tooLittleMoney(availableCents)
+    return tooLittleMoney(availableCents, terms.amountCents)
   }
   await jobs.add(tx, { kind: SEND_JOB, accountId, subjectId: id }, now)
   return allow(made)
