@@ -22,3 +22,16 @@ t.test('rejects with the error of work that was not stopped', async t => {
     { message: 'own' },
   )
 })
+
+t.test('a call that waits for the run of another of its kind resolves to the result of that run', async t => {
+  const kind = {}
+  let run: Promise<string> | undefined
+  const own = stoppable<string>(stop => {
+    run = Promise.resolve().then(() => stop('stopped'))
+    return run
+  }, kind)
+  const joined = async (): Promise<string> => run as Promise<string>
+  t.equal(await stoppable(joined, kind), 'stopped')
+  t.equal(await own, 'stopped')
+  await t.rejects(stoppable(joined), /let this error out/, 'one of another kind gets the error')
+})

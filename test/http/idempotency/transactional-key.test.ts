@@ -130,3 +130,35 @@ t.test(
     t.end()
   },
 )
+
+t.test('repeats that wait for a run which abandons its write all get its denial', async t => {
+  const failures: unknown[] = []
+  const api = gate({ guard, scopes, transactions, report: error => failures.push(error) })
+  let open = (): void => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  const effects: string[] = []
+  const route = api.transactional(rule, async (_call, { effectId, abandon }) => {
+    effects.push(effectId)
+    await opened
+    return abandon(denial(409))
+  })
+  const served = fetchGate(api, { body: 'stream', peer: 'none' }).handle(route)
+  const headers = {
+    authorization,
+    'content-type': 'application/json',
+    'idempotency-key': 'at-once-1',
+  } as const
+  const ask = () =>
+    served(new Request('http://api.test/f', { method: 'POST', body: '{}', headers }), undefined)
+  const asked = [ask(), ask(), ask()]
+  while (effects.length === 0) await new Promise(resolve => setImmediate(resolve))
+  open()
+  const responses = await Promise.all(asked)
+  t.same(
+    responses.map(({ status }) => status),
+    [409, 409, 409],
+  )
+  t.same(failures, [])
+})

@@ -46,6 +46,9 @@ export interface TransactionalDependencies {
   ) => HandlerResponse | Promise<HandlerResponse>
 }
 
+/** Repeats that wait for a run in this process get its error. */
+const ABANDONED = {}
+
 /**
  * Runs a write. Its response is stored together with its rows and reservations, or none of them is. A repeat gets the stored response.
  * Notes the id of the effect for the decision event.
@@ -56,8 +59,9 @@ export function runTransaction(
   decision: DecisionDraft,
 ): Promise<Outcome> {
   // What ends a run with a denial rolls its transaction back, so that nothing of the run is stored.
-  return stoppable<Outcome>(stop =>
-    runUntilStopped(dependencies, call, decision, denial => stop({ kind: 'denial', denial })),
+  return stoppable<Outcome>(
+    stop => runUntilStopped(dependencies, call, decision, denial => stop({ kind: 'denial', denial })),
+    ABANDONED,
   )
 }
 

@@ -92,7 +92,8 @@ export function transferDeposit({
         cover: { exempt: 'own_money' },
       } as const
       const result = await money.move(tx, transfer, entriesOf(id, caller.session, body), now)
-      if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, transfer.debit), amountCents)
+      if (result === 'insufficient')
+        return tooLittleMoney(await ledger.balance(tx, transfer.debit), amountCents)
       const createdAt = result === 'done' ? now : await ledger.transferredAt(tx, accountId, transfer.id)
       return allow({
         data: {
