@@ -8,7 +8,7 @@ type Codes = typeof import('../../../packages/host/dist/http/codes.js')
 type KeySessions = typeof import('../../../packages/host/dist/http/credentials/key-session.js')
 type Targets = typeof import('../../../packages/host/dist/http/request/request-target.js')
 type WebSessions = typeof import('../../../packages/host/dist/http/credentials/web-session.js')
-type GateCalls = typeof import('../../../packages/host/dist/http/mount/gate-call.js')
+type HostCalls = typeof import('../../../packages/host/dist/http/mount/host-call.js')
 type OpenResponses = typeof import('../../../packages/host/dist/http/mount/open-responses.js')
 type ProviderMessages = typeof import('../../../packages/host/dist/http/credentials/provider-messages.js')
 type Operations = typeof import('../../../packages/host/dist/http/operations/operation.js')
@@ -19,7 +19,7 @@ const { codes, deny } = (await load('codes')) as Codes
 const { isKeyCurrent, isKeySession, keySession } = (await load('credentials/key-session')) as KeySessions
 const { targetDenial } = (await load('request/request-target')) as Targets
 const { bearerWebToken } = (await load('credentials/web-session')) as WebSessions
-const { toHandlerResponse, withIgnored } = (await load('mount/gate-call')) as GateCalls
+const { toHandlerResponse, withIgnored } = (await load('mount/host-call')) as HostCalls
 const { openResponses, wantsOpenResponses } = (await load('mount/open-responses')) as OpenResponses
 const { providerMessages, standardWebhooks } = (await load(
   'credentials/provider-messages',
