@@ -54,9 +54,13 @@ const MAX_CHARACTERS = 120
 const SEALED_IDS = ['proposalId', 'sessionId']
 
 /** Body members that are ids of an account's records. */
-const idMembers = ({ requestBody }: Operation): string[] =>
+const idMembers = ({ path, requestBody }: Operation): string[] =>
   Object.keys(requestBody?.content['application/json'].schema.properties ?? {}).filter(
-    name => name.endsWith('Id') && !['chainId', 'nationalId'].includes(name),
+    name =>
+      name.endsWith('Id') &&
+      !['chainId', 'nationalId'].includes(name) &&
+      // Partners have no folders: what they send under this name is not read.
+      !(name === 'folderId' && path.startsWith('/partner/')),
   )
 
 /**

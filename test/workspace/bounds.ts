@@ -132,7 +132,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     limit: 'mint',
     until: 'to 7 days after its end; audit rows 90 days',
   },
-  'user keys.revoke': { keeps: AUDIT, bytes: 800, limit: 'ending', until: 'audit rows 90 days' },
+  'user keys.revoke': { keeps: AUDIT, bytes: 1000, limit: 'ending', until: 'audit rows 90 days' },
   'user sessions.create': {
     keeps: 'a session with a policy of 8 KiB; an audit row',
     bytes: 9400,
@@ -212,7 +212,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user cards.create': {
     ...account,
     keeps: 'a card, four notes of 684 characters, policies (24 KiB at most)',
-    bytes: 23_000,
+    bytes: 24_000,
     most: 200,
     requiresIdentity: true,
     until: `${GOOD}; 50 open at a time, 200 in 24 h`,

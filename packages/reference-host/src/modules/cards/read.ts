@@ -2,7 +2,7 @@ import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
 import type { HostDenial } from '@gatewright/host/internal'
-import { component, idText } from '@gatewright/host/schemas'
+import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import type { Card } from './card.ts'
 import { CardResponse, cardData, cardExample, CardSchema } from './wire.ts'
@@ -18,7 +18,9 @@ const LIST = {
 
 /** Which key made the cards of a list. */
 const MADE_BY = {
-  keyLineageId: Type.Optional(idText(120, 'Only cards that this key made: its `lineageId`')),
+  keyLineageId: Type.Optional(
+    Type.String({ pattern: '^\\w{1,40}$', description: 'Only cards that this key made: its `lineageId`' }),
+  ),
 }
 
 /** The example of a card as it is read. */
