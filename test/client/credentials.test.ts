@@ -50,7 +50,7 @@ t.test(
       const client = createClient({ ...host.options, credential: { token: SECRET } })
       const error = await failure(() =>
         client.call(user.depositsCreate, {
-          body: { amountCents: 500 } as never,
+          body: { amountCents: 500 },
           idempotencyKey: SECRET + amiss,
         }),
       )
@@ -83,7 +83,7 @@ t.test('no error of what sends the requests shows a credential', async t => {
         url: 'https://api.example',
         credential: { [name]: SECRET } as never,
         retries: 0,
-        fetch: () => Promise.reject(made() as Error),
+        fetch: () => Promise.reject(made()),
       })
       const error = await failure(() => client.call(user.balancesRead))
       t.match(error, { problem: { code: 'no_response', status: 0 } })

@@ -70,8 +70,8 @@ async function onKoaApp(t: Test, body: Body, ...before: Middleware[]): Promise<S
   const create = gw.write('payments.create', { scope }, paid)
   const existing = gw.protectWrite('existing.create', { scope })
   app.use((ctx, next) => {
-    if (ctx.path === '/existing') return existing(ctx as never, next)
-    return ctx.method === 'GET' ? list(ctx as never, next) : create(ctx as never, next)
+    if (ctx.path === '/existing') return existing(ctx, next)
+    return ctx.method === 'GET' ? list(ctx, next) : create(ctx, next)
   })
   app.use(ctx => {
     ctx.status = 201

@@ -20,7 +20,7 @@ function mistaken(changes: object = {}): { world: World; options: FetchOptions; 
     hint: (line: string) => void lines.push(line),
     report: ({ error }: { error: unknown }) => void lines.push(String(error)),
   }
-  return { world, options: { ...rest, peer: 'none', gate, ...changes } as FetchOptions, lines }
+  return { world, options: { ...rest, peer: 'none', gate, ...changes }, lines }
 }
 
 async function send(

@@ -94,7 +94,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       const result = await route.start(context, incoming)
       if (!result.ok) return sendReply(reply, result.response)
       const { value: run } = result
-      known.run = run as unknown as Run<OpenCall>
+      known.run = run
       // No hook runs for a reply that its handler has hijacked.
       if (isExisting && !route.idempotent)
         onSent(request.raw, reply.raw, incoming.connection, status => gate.sent(context, status))
