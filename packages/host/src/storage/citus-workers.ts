@@ -8,7 +8,7 @@ export interface LostWorker {
   readonly cause: string
 }
 
-/** What the machines of a Citus that have rows said. On another database there are none. */
+/** Which workers of a Citus answered, of those that may have shards. Another database has none. */
 export interface Workers {
   /** The names of those that answered. */
   readonly working: readonly string[]

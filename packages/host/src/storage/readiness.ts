@@ -77,6 +77,8 @@ type Causes = Readonly<Record<string, string | undefined>>
 export function createReadiness({ backend, clock, report }: ReadinessServices): Readiness {
   const { sql: db, checks, assertRoom = async () => {} } = backend
   const beat = createHeartbeat(db, clock)
+  // A machine that hangs must not take one connection for each check.
+  const workers = shareResult(() => askWorkers(db), clock, SHARED_MS)
   const downSince = new Map<string, number>()
   let fullAt = -Infinity
 
@@ -91,7 +93,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
   }
   const checkDatabase = async (): Promise<Causes> => {
     const ofClock = await clockCauses(db)
-    const { working, lost } = await askWorkers(db)
+    const { working, lost } = await workers()
     // Other hosts would delete the row of a host whose clock is weeks behind, and all would take that for lost history.
     if (ofClock.clock === undefined)
       await writeHeartbeat().catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { rows } from '@gatewright/kernel/sql'
+import { events } from '@gatewright/host'
 import t from 'tap'
 import { decrypted } from '../../harness/cards.ts'
 import type { OperationRequest, OperationResult } from '../../harness/money-operations.ts'
@@ -44,4 +45,18 @@ t.test('reveals a card to the session that opened the key, for 5 minutes', async
     clock.advance(1)
     t.match(await reveal(), { code: 'not_found', field: 'sessionId' })
   }
+})
+
+t.test('the first reveal of a card by a key outlives the retention of events, later ones do not', async t => {
+  const ann = await owner()
+  const params = { cardId: await stored(ann) }
+  const { sessionId } = (await call(ann, 'openSecrets')).data!['secrets']
+  const reveal = (session = ann.session) => call(ann, 'reveal', { params, body: { sessionId }, session })
+  for (let count = 0; count < 3; count++) t.ok((await reveal()).data)
+  t.equal((await history(ann.accountId, 'card', params.cardId)).length, 3)
+  await events.collect(db, 1000, clock.now() + 1)
+  t.equal((await history(ann.accountId, 'card', params.cardId)).length, 1)
+  t.ok((await reveal()).data)
+  await events.collect(db, 1000, clock.now() + 1)
+  t.equal((await history(ann.accountId, 'card', params.cardId)).length, 1, 'one is kept for a key')
 })

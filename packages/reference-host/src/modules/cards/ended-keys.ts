@@ -1,10 +1,11 @@
 import { allow, type EpochMs, type Session, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toText } from '@gatewright/kernel/internal/sql'
+import { defer, toText } from '@gatewright/kernel/internal/sql'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { HostServices } from '@gatewright/host'
 import { counted, type HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
+import { lineagesFrom } from './cancel.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import type { CancelReason } from './card.ts'
 import { revealedBy } from './revealed-by.ts'
@@ -45,19 +46,7 @@ const KEPT_MS = 86_400_000
 
 const MADE = `select id from gw_cards where key_account_id = $1 and key_lineage_id = $2 and account_id = $1 and status <> 'canceled'`
 const REVEALED = `select distinct subject_id as id, detail from gw_events
-  where account_id = $1 and subject_kind = 'card' and cause = 'revealed'`
-
-/** The ids of a key, of its earlier and later versions, and of all keys below them. */
-function treeOf(
-  keys: readonly Pick<ApiKey, 'id' | 'lineageId' | 'ancestry'>[],
-  lineageId: string,
-): { readonly lineages: ReadonlySet<string>; readonly keyIds: ReadonlySet<string> } {
-  const inside = keys.filter(key => key.lineageId === lineageId || key.ancestry.includes(lineageId))
-  return {
-    lineages: new Set([lineageId, ...inside.map(key => key.lineageId)]),
-    keyIds: new Set(inside.map(key => key.id)),
-  }
-}
+  where account_id = $1 and subject_kind = 'card' and cause = 'revealed' and kept = 1`
 
 /**
  * Locks or cancels the open cards that a revoked key, or a key below it, made or has revealed, each in a transaction of its own, and resolves to
@@ -66,16 +55,17 @@ function treeOf(
  */
 export async function endCardsOfKey(
   { db, backend, clock }: Pick<HostServices, 'db' | 'backend' | 'clock'>,
-  { accountId, lineageId }: Pick<ApiKey, 'accountId' | 'lineageId'>,
+  { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
   { choice, reason }: Ending,
 ): Promise<number> {
   if (choice === 'keep') return 0
   const { keys } = await backend.issuer.keys.load(accountId)
-  const tree = treeOf(keys, lineageId)
+  const lineages = new Set(lineagesFrom(keys, keyId).map(each => each.lineageId))
+  const keyIds = new Set(keys.filter(key => lineages.has(key.lineageId)).map(key => key.id))
   const now = clock.now()
-  await db.transaction(tx => recordEnded(tx, accountId, tree.keyIds, now))
+  await db.transaction(tx => recordEnded(tx, accountId, keyIds, now))
   let ended = 0
-  for (const id of await cardsOf(db, accountId, tree)) {
+  for (const id of await cardsOf(db, accountId, { lineages, keyIds })) {
     const isEnded = await db.transaction(async tx => {
       const card = await cards.lock(tx, accountId, id)
       if (!card || card.status === 'canceled' || (choice === 'lock' && card.status === 'locked')) return false
@@ -92,7 +82,7 @@ export async function endCardsOfKey(
 async function cardsOf(
   db: SqlClient,
   accountId: string,
-  { lineages, keyIds }: ReturnType<typeof treeOf>,
+  { lineages, keyIds }: { readonly lineages: ReadonlySet<string>; readonly keyIds: ReadonlySet<string> },
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   for (const lineageId of lineages)
@@ -117,7 +107,7 @@ async function recordEnded(
     now - KEPT_MS,
   ])
   for (const keyId of keyIds)
-    await rows(
+    await defer(
       tx,
       'insert into gw_ended_keys (account_id, key_id, ended_at) values ($1, $2, $3) on conflict do nothing',
       [accountId, keyId, now],

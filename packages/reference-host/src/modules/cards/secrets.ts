@@ -3,7 +3,7 @@ import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { component, idText, text } from '@gatewright/host/schemas'
-import { type HostServices, type Operation, events, ledgerWrite, operation } from '@gatewright/host'
+import { type HostServices, type Operation, ledgerWrite, operation } from '@gatewright/host'
 import type { HostDenial, Sealer } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { CardSecrets } from '../../providers/cards/port.ts'
@@ -13,7 +13,7 @@ import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
 import { denyEndedKey } from './ended-keys.ts'
 import { noSuchCard } from './read.ts'
-import { revealDetail } from './revealed-by.ts'
+import { recordReveal } from './revealed-by.ts'
 import { cards } from './store.ts'
 import type { CardServices } from './services.ts'
 
@@ -160,9 +160,7 @@ export function revealCard(
       const card = await cards.lock(tx, accountId, params['cardId'] as string)
       if (!card) return noSuchCard
       if (card.status === 'canceled') return canceled
-      const subject = { kind: 'card', id: card.id }
-      const detail = revealDetail(session)
-      await events.record(tx, { accountId, subject, cause: 'revealed', detail }, clock.now())
+      await recordReveal(tx, session, card.id, clock.now())
       const encrypted = {
         encryptedPan: encryptFor(key, secrets.pan),
         encryptedCvc: encryptFor(key, secrets.cvc),
