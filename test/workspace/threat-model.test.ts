@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { claimTests } from './threat-claims.ts'
 import { packageNames } from './tree.ts'
 
 const PAGE = 'docs/threat-model.md'
@@ -11,25 +12,26 @@ interface Claim {
   readonly title: string
 }
 
-/** A heading, the test, and optionally what is not defended. Nothing else may be below a heading of a claim. */
-const CLAIM =
-  /^#### (?<claim>.+[^.])\n\n- Test: `(?<file>test\/[^`]+\.ts)`, `(?<title>[^`]+)`\n(?:- Not defended: .+\n)?$/
+/** A claim, the file of its test, and optionally what is not defended. Nothing else may be in the list of a package. */
+const CLAIM = /^- (?<claim>.+) \(\[test\]\(\.\.\/(?<file>test\/[^)]+\.ts)\)\)\.(?: Not defended: .+)?$/
 
-/** The claims below "## Claims". Throws for a heading of a claim that is not followed by a test file and a test title. */
-function claimsOf(markdown: string): Claim[] {
+/** The claims below "## Claims". Throws for a line that is not a claim with a test. */
+function claimsOf(markdown: string, titles: Readonly<Record<string, string>>): Claim[] {
   const [, section = ''] = /^## Claims\n([^]*?)(?=^## |(?![^]))/m.exec(markdown) ?? []
-  const packages = section.split(/^(?=### )/m).slice(1)
-  return packages.flatMap(part => {
-    const [heading = '', ...claims] = part.split(/\n(?=#### )/)
-    if (!/^### .+\n$/.test(heading) || claims.length === 0)
-      throw new Error(`not a heading above claims: ${heading}`)
-    return claims.map(claimOf)
-  })
+  return section
+    .split(/^(?=### )/m)
+    .slice(1)
+    .flatMap(part => {
+      const [heading = '', ...lines] = part.split('\n').filter(line => line !== '')
+      if (lines.length === 0) throw new Error(`not a heading above claims: ${heading}`)
+      return lines.map(line => claimOf(line, titles))
+    })
 }
 
-function claimOf(text: string): Claim {
-  const { claim, file, title } = CLAIM.exec(`${text.trimEnd()}\n`)?.groups ?? {}
-  if (!claim || !file || !title) throw new Error(`not a claim with a test file and a test title: ${text}`)
+function claimOf(line: string, titles: Readonly<Record<string, string>>): Claim {
+  const { claim, file } = CLAIM.exec(line)?.groups ?? {}
+  const title = claim === undefined ? undefined : titles[claim]
+  if (!claim || !file || !title) throw new Error(`not a claim with a test file and a test title: ${line}`)
   return { claim, file, title }
 }
 
@@ -46,7 +48,7 @@ function validateClaim({ claim, file, title }: Claim): string | undefined {
   return known ? undefined : `${claim}: there is no test "${title}" in ${file}`
 }
 
-const claims = claimsOf(readFileSync(PAGE, 'utf8'))
+const claims = claimsOf(readFileSync(PAGE, 'utf8'), claimTests)
 
 t.test('every claim of the threat model names a test that exists', async t => {
   t.same(
@@ -65,33 +67,37 @@ t.test('the threat model makes at least 25 claims, each once, and some about eve
     )
 })
 
+t.test('every title belongs to a claim', async t => {
+  t.same(
+    Object.keys(claimTests).filter(title => !claims.some(({ claim }) => claim === title)),
+    [],
+  )
+})
+
 t.test('a claim without a test, with a missing file or with an unknown title is found', async t => {
-  const page = (lines: string): string =>
-    `## Claims\n\n### Package\n\n#### It is safe\n\n${lines}\n\n## Next\n`
+  const title = 'a broken link is found'
+  const file = 'test/workspace/links.test.ts'
+  const page = (lines: string): string => `## Claims\n\n### Package\n\n${lines}\n\n## Next\n`
+  const parse = (lines: string): Claim[] => claimsOf(page(lines), { 'It is safe': title })
   const denied = [
     '',
-    '- Test: by design',
-    '- Test: `test/workspace/links.test.ts`',
-    '- Not defended: everything',
-    'A test shows it.\n\n- Test: `test/workspace/links.test.ts`, `a broken link is found`',
-    '- Test: `test/workspace/links.test.ts`, `a broken link is found`\n\nIt is also fast.',
+    'It is safe.',
+    '- It is safe.',
+    '- It is safe (by design).',
+    `- It is fast ([test](../${file})).`,
+    `- It is safe ([test](../${file})). It is also fast.`,
   ]
-  for (const lines of denied) t.throws(() => claimsOf(page(lines)), /not a claim/, lines)
-  t.throws(() => claimsOf('## Claims\n\n### Package\n\nIt is safe.\n'), /not a heading above claims/)
-  const [known, renamed, moved] = ['a broken link is found', 'a broken link', 'a broken link is found'].map(
-    (title, at) => ({
-      claim: 'It is safe',
-      file: `test/workspace/${at < 2 ? 'links' : 'gone'}.test.ts`,
-      title,
-    }),
-  ) as [Claim, Claim, Claim]
-  const test = `- Test: \`${known.file}\`, \`${known.title}\``
-  t.same(
-    claimsOf(page(test)).map(claim => ({ ...claim })),
-    [known],
-  )
-  t.same(claimsOf(page(`${test}\n- Not defended: the rest`)).length, 1)
+  for (const lines of denied) t.throws(() => parse(lines), /^not a /, lines)
+  const known = { claim: 'It is safe', file, title }
+  t.same(parse(`- It is safe ([test](../${file})).`), [known])
+  t.same(parse(`- It is safe ([test](../${file})). Not defended: the rest.`), [known])
   t.equal(validateClaim(known), undefined)
-  t.match(validateClaim(renamed), /no test "a broken link" in test\/workspace\/links\.test\.ts/)
-  t.match(validateClaim(moved), /no file test\/workspace\/gone\.test\.ts/)
+  t.match(
+    validateClaim({ ...known, title: 'a broken link' }),
+    /no test "a broken link" in test\/workspace\/links\.test\.ts/,
+  )
+  t.match(
+    validateClaim({ ...known, file: 'test/workspace/gone.test.ts' }),
+    /no file test\/workspace\/gone\.test\.ts/,
+  )
 })
