@@ -26,8 +26,8 @@ t.test('no round deletes anything while a loss of history is not accepted', asyn
 
 t.test('one round deletes all rows that are due, however many came since the last one', async t => {
   const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2500)`
-  const requests = `insert into gw_cli_requests (request_id, token_digest, code, status, client_address, started_at, expires_at)
-    ${numbers} select 'request' || n, 'token' || n, 'code', 'started', 'address', 0, 1 from numbers`
+  const requests = `insert into gw_cli_requests (request_id, token_digest, code, status, client_address, requested_key, started_at, expires_at)
+    ${numbers} select 'request' || n, 'token' || n, 'code', 'started', 'address', '{}', 0, 1 from numbers`
   const messages = `insert into gw_provider_messages (provider, message_id, digest, received_at)
     ${numbers} select 'provider', 'message' || n, '', 0 from numbers`
   const audit = `insert into gw_audit (lane, id, account, at, expires_at, entry)

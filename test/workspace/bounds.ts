@@ -91,8 +91,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   },
   'public auth.challenge': { ...nothing, limit: 'bootstrap' },
   'public auth.login': {
-    keeps: 'a user; the id of the challenge',
-    bytes: 1100,
+    keeps: 'a user; the id of the challenge; the approved request',
+    bytes: 5600,
     limit: 'bootstrap',
     until: 'the user for good; the challenge to its end',
   },
@@ -104,8 +104,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     until: 'to 7 days after its end; audit rows 90 days',
   },
   'public auth.startCli': {
-    keeps: 'a request of a command line',
-    bytes: 600,
+    keeps: 'a request of a command line, with a policy of 4 KiB',
+    bytes: 4600,
     limit: 'bootstrap',
     until: 'until it ends, and is collected',
   },

@@ -111,7 +111,7 @@ export {
 export { keptEvents, type KeptEvent } from './records/kept-events.ts'
 export type { MessageVerifier } from './http/credentials/provider-messages.ts'
 export type { Requirements } from './http/operations/requirements.ts'
-export type { WebSession, WebTokens } from './http/credentials/web-session.ts'
+export type { ApprovedKey, SpendLimits, WebSession, WebTokens } from './http/credentials/web-session.ts'
 export type { SystemAccount } from './ledger/accounts.ts'
 export type { LedgerFindings } from './ledger/check.ts'
 export type { HeldMoney } from './ledger/differences.ts'

@@ -44,8 +44,11 @@ const authorizationOf = async (call: Call): Promise<string> => {
 const merchant = { name: wide(40), mcc: '1234', city: wide(40), country: 'US' }
 const newKeyOf = async (): Promise<string> =>
   ok(await user('/keys', { scopes: ['users.read'] })).body['userKeyId'] as string
-const cliOf = async (): Promise<{ requestId: string; code: string; requestToken: string }> => {
-  const { url, code, requestToken } = ok(await send('/auth/cli/start', { body: {} })).body.data as Record<
+/** A policy of 4 KiB, the most that the start of a sign-in takes. */
+const cliPolicy = { denyOperations: longPolicy.denyOperations.slice(0, 46) }
+const largestCli = { clientName: wide(60), label: wide(64), policy: cliPolicy }
+const cliOf = async (body = {}): Promise<{ requestId: string; code: string; requestToken: string }> => {
+  const { url, code, requestToken } = ok(await send('/auth/cli/start', { body })).body.data as Record<
     string,
     string
   >
@@ -120,7 +123,9 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     send('/auth/challenge', { body: { address: newWallet().address, walletLabel: wide(60) } }),
   ),
   'public auth.login': async () => {
-    const body = await signedLogin(send, newWallet(), { walletLabel: wide(60), connector: wide(20) })
+    const { requestId, code } = await cliOf(largestCli)
+    const labels = { walletLabel: wide(60), connector: wide(20) }
+    const body = await signedLogin(send, newWallet(), { ...labels, requestId, code })
     return () => send('/auth/login', { body })
   },
   'public auth.session': async () => {
@@ -131,7 +136,7 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     const web = await webToken(send, wallet)
     return () => send('/auth/console', { body: {}, headers: bearer(web) })
   },
-  'public auth.startCli': just(() => send('/auth/cli/start', { body: { clientName: wide(60) } })),
+  'public auth.startCli': just(() => send('/auth/cli/start', { body: largestCli })),
   'public auth.pollCli': async () => {
     const { requestToken } = await cliOf()
     return () => send('/auth/cli/poll', { body: { requestToken } })

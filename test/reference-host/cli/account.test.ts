@@ -335,7 +335,9 @@ t.test('a new login revokes the key of the one that it replaces', async t => {
     await approval
     return out
   }
-  t.match(await logIn('--yes'), new RegExp(`^Key ${oldId} of the earlier login at \\S+ is revoked\\.$`, 'm'))
+  const first = await logIn('--yes', '--payment', '15.00')
+  t.match(first, new RegExp(`^Key ${oldId} of the earlier login at \\S+ is revoked\\.$`, 'm'))
+  t.match(first, /It may pay up to 15\.00 USD at once and 50\.00 USD a day\.$/m, 'a day has a default')
   t.match(await logIn('--yes', '--keep-old'), /^Signed in/)
   const kept = readFileSync(file, 'utf8')
   writeFileSync(file, kept.replace(host.url, 'http://127.0.0.1:9'))

@@ -74,6 +74,64 @@ t.test('signs in a command line that polls, with the code typed from its termina
   t.match(url, /#request=[0-9a-f]{32}$/)
 })
 
+t.test('says what the key may do, and a person who lowers it gives that key and no other', async t => {
+  const policy = { dailySpendCapCents: 4000, maxAuthAmountCents: 1500 }
+  const { requestToken, code, url } = await startCli(host.url, undefined, {
+    label: 'agent',
+    scopes: ['payments.write', 'keys.read'],
+    policy,
+  })
+  const { page } = await check(url)
+  const key = page.getByRole('region', { name: 'The key that it gets' })
+  t.match(
+    await key.innerText(),
+    /“agent”[^]*May pay up to 15\.00 USD at once and 40\.00 USD a day\. May not withdraw, see card numbers or make keys\./,
+  )
+  t.notOk(await key.evaluate(({ classList }) => classList.contains('bad')))
+  await key.getByText('Lower what it may spend').click()
+  const daily = page.getByLabel('A day at most')
+  await daily.fill('50')
+  t.match(await key.innerText(), /Not lower than what binds now/)
+  await daily.fill('x')
+  await typeCode(page, code)
+  await press(page, 'Approve sign-in')
+  await shows(page, 'Type dollars')
+  await daily.fill('12.50')
+  t.match(await key.innerText(), /15\.00 USD at once and 12\.50 USD a day/)
+  await press(page, 'Approve sign-in')
+  await heading(page, 'Go back to your terminal')
+  const { body } = await pollCli(host.url, requestToken)
+  const headers = bearer(body['token'] as string)
+  const made = await host.send('/identity/user-api-keys', { headers, body: {} })
+  const secret = { 'x-user-key': made.body['userApiKey'] as string }
+  const session = await host.send('/user/v1/sessions', { headers: secret, body: {} })
+  const listed = await host.send('/user/v1/keys', { headers: bearer(session.body['sessionToken'] as string) })
+  t.match(listed.body['keys'], [
+    {
+      label: 'agent',
+      scopes: ['payments.write', 'keys.read'],
+      policy: { ...policy, dailySpendCapCents: 1250 },
+    },
+  ])
+})
+
+t.test('warns in red of a request without limits, which the person may set', async t => {
+  const { requestToken, code, url } = await startCli(host.url)
+  const { page } = await check(url)
+  const key = page.getByRole('region', { name: 'The key that it gets' })
+  t.ok(await key.evaluate(({ classList }) => classList.contains('bad')))
+  t.match(
+    await key.innerText(),
+    /May pay as much as your balance holds\. May withdraw, see card numbers and make keys\.[^]*It requested no limit/,
+  )
+  await page.getByLabel('At once at most').fill('5')
+  await typeCode(page, code)
+  await press(page, 'Approve sign-in')
+  await heading(page, 'Go back to your terminal')
+  const { body } = await pollCli(host.url, requestToken)
+  t.match(body['session'], { key: { policy: { maxAuthAmountCents: 500 } } })
+})
+
 t.test('takes a pasted code, and no code or request token from the address', async t => {
   const { requestToken, code } = await startCli(host.url)
   const old = `${host.url}/auth/cli?request=${requestToken}&code=${code}`

@@ -113,7 +113,7 @@ function confirmRequest(flow: SignInFlow, signer: Signer, request: OpenRequest, 
     request,
     account: signer.address,
     wrong,
-    approve: code => askToSign(flow, signer, { requestId, code }),
+    approve: (code, lowerTo) => askToSign(flow, signer, { requestId, code, lowerTo }),
     deny: async code => {
       const denied = code === undefined ? undefined : await denyRequest(requestId, code)
       return !denied || denied.ok

@@ -1,4 +1,5 @@
 import { call, type Problem } from '../shared/api.ts'
+import type { LowerTo } from './cli/requested-key.ts'
 import { withCurrentChain, type Signer } from './signer.ts'
 
 /** The session of a sign-in, as the host returns it. */
@@ -16,10 +17,11 @@ export interface SignedIn {
   readonly session: SignedInSession
 }
 
-/** The request of a command line that a sign-in approves, with the code that was typed. */
+/** The request of a command line that a sign-in approves, with the code that was typed and what the person lowers. */
 export interface ApprovedRequest {
   readonly requestId: string
   readonly code: string
+  readonly lowerTo: LowerTo
 }
 
 /** The response to a login. It has no token if it approved a command line. */

@@ -13,6 +13,7 @@ export const rules = [
   'max_contracts',
   'max_bills',
   'card_above_caller',
+  'approved_key',
   'max_cards',
   'max_folders',
   'max_deposits',

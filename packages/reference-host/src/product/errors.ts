@@ -96,6 +96,8 @@ export const ruleMeanings: Readonly<Record<Rule, string>> = {
   max_bills: 'The account has as many open bills as allowed: pay one first.',
   card_above_caller:
     'A policy binds the calling session and not the card ([who may](cards.md#who-may-reveal-unlock-or-loosen-a-card)). Use the key that made it.',
+  approved_key:
+    'A person approved a command line for one key with its own rights. The token makes that key and nothing else.',
   max_cards: 'The account has as many cards as allowed. Cancel one.',
   max_folders: 'The account has as many folders as allowed. Delete one.',
   max_deposits: 'The account has too many deposits of the last 7 days without a payment.',

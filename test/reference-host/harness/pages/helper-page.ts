@@ -60,10 +60,10 @@ export interface StartedCli {
   readonly url: string
 }
 
-/** Starts a request as a command line on this machine does, or on another network. */
-export async function startCli(host: string, from?: string): Promise<StartedCli> {
+/** Starts a request as a command line on this machine does, or on another network. `key`: the rights that it requests. */
+export async function startCli(host: string, from?: string, key: object = {}): Promise<StartedCli> {
   const headers: Record<string, string> = from === undefined ? {} : { 'x-forwarded-for': from }
-  const { body } = await request(host, '/auth/cli/start', { body: { clientName: 'gw' }, headers })
+  const { body } = await request(host, '/auth/cli/start', { body: { clientName: 'gw', ...key }, headers })
   return body.data as unknown as StartedCli
 }
 

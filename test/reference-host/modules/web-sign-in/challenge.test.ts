@@ -96,19 +96,23 @@ t.test('a web token is good for ten minutes, and makes one key', async t => {
   clock.advance(599_999)
   t.same(tokens.authenticate(token), { ok: true, value: { webSession: session } })
   t.match(tokens.authenticate('none'), { ok: false, code: 'unauthorized', status: 401 })
-  t.match(await tokens.claim(session), { ok: true })
-  t.match(await tokens.claim(session), { ok: false, code: 'unauthorized' })
+  t.match(await tokens.claim(session, 'create a key'), { ok: true })
+  t.match(await tokens.claim(session, 'create a key'), { ok: false, code: 'unauthorized' })
   t.same(claimed[0], [`web token\n${session.sessionId}`, NOW + 600_000 + GRACE_MS, NOW + 599_999])
   clock.advance(1)
   t.match(tokens.authenticate(token), { ok: false, code: 'unauthorized' })
-  t.match(await tokens.claim(session), { ok: false, code: 'unauthorized' })
+  t.match(await tokens.claim(session, 'create a key'), { ok: false, code: 'unauthorized' })
   t.equal(claimed.length, 2, 'an expired one is not claimed')
   claimed.length = 0
   const later = newWebSession(signedIn, clock.now())
   from = clock.now() + 1
-  t.match(await tokens.claim(later), { ok: false, code: 'unauthorized' }, 'issued before a restore')
+  t.match(
+    await tokens.claim(later, 'create a key'),
+    { ok: false, code: 'unauthorized' },
+    'issued before a restore',
+  )
   from = clock.now()
-  t.match(await tokens.claim(later), { ok: true })
+  t.match(await tokens.claim(later, 'create a key'), { ok: true })
   t.same(tokens.read(token), session, 'it can still be read')
 })
 

@@ -23,7 +23,8 @@ const SESSION = { sessionId: 'ses_1', expiresAt: END } as Session
 const { connections, close } = await openSqlite(1, each => migrateHost(each))
 t.teardown(close)
 const db = connections[0] as SqlClient
-const start = (now = NOW) => startRequest(db, { clientName: 'gw', clientAddress: '192.0.2.1' }, now)
+const start = (now = NOW) =>
+  startRequest(db, { clientName: 'gw', clientAddress: '192.0.2.1', requestedKey: {} }, now)
 
 t.test('starts a request of ten minutes with a code of its own letters', async t => {
   const all = await Promise.all(Array.from({ length: 30 }, () => start()))
@@ -57,7 +58,11 @@ t.test('finds an open request by its id or token until 1 ms before its end', asy
     })
     t.equal(await findOpen(db, id, END), undefined)
   }
-  const unnamed = await startRequest(db, { clientName: null, clientAddress: '192.0.2.1' }, NOW)
+  const unnamed = await startRequest(
+    db,
+    { clientName: null, clientAddress: '192.0.2.1', requestedKey: {} },
+    NOW,
+  )
   t.equal((await findOpen(db, unnamed.requestId, NOW))?.clientName, null)
   t.ok(await approve(db, other.requestId, SESSION, NOW))
   t.equal(await findOpen(db, other.requestId, NOW), undefined, 'an approved one is not open')

@@ -26,7 +26,7 @@ t.test('declares what each operation needs', async t => {
     ['auth.challenge', 'POST none, bootstrap', '404', 'top level', 'list'],
     ['auth.login', 'POST none, bootstrap', '401,404', 'top level', 'list'],
     ['auth.session', 'POST none, token-check', '', 'top level', 'list'],
-    ['auth.startCli', 'POST none, bootstrap', '', 'top level', 'list'],
+    ['auth.startCli', 'POST none, bootstrap', '', 'top level', 'deny'],
     ['auth.pollCli', 'POST none, poll', '404', 'top level', 'list'],
     ['auth.inspectCli', 'POST none, bootstrap', '404', 'top level', 'list'],
     ['auth.denyCli', 'POST none, bootstrap', '404', 'top level', 'list'],

@@ -1,5 +1,25 @@
 import type { Verdict, EpochMs } from '@gatewright/kernel'
 
+/** The most that a person lets a key spend, in US cents. An absent amount lowers nothing. */
+export interface SpendLimits {
+  /** By one operation. */
+  readonly maxAuthAmountCents?: number
+  /** In a UTC day, withdrawals included. */
+  readonly dailySpendCapCents?: number
+}
+
+/** What a person approved for the one key of a command line. An absent member was not requested, so it binds nothing. */
+export interface ApprovedKey {
+  readonly label?: string
+  readonly scopes?: readonly string[]
+  readonly policy?: object
+  /** What the person lowered when approving. Also binds a policy that comes later. */
+  readonly lowerTo?: SpendLimits
+}
+
+/** For what a web token is used up. */
+export type WebTokenUse = 'create a key' | 'rotate a key' | 'open a console'
+
 /** The content of a web token: who signed in on the web. */
 export interface WebSession {
   readonly sessionId: string
@@ -11,6 +31,8 @@ export interface WebSession {
   readonly chainId: number | null
   readonly walletLabel: string | null
   readonly expiresAt: EpochMs
+  /** Present if a person approved a command line for one key with these rights. The token is then good for nothing else. */
+  readonly key?: ApprovedKey
 }
 
 /** A caller with a web token. */
@@ -26,8 +48,11 @@ export interface WebTokens {
   read(token: string): WebSession | undefined
   /** Checks a token as a credential. Denial: `unauthorized`, one for every cause. */
   authenticate(token: string): Verdict<WebCaller>
-  /** Uses a token up. Of any number of simultaneous calls, one is allowed. Denial: that of `authenticate`. */
-  claim(session: WebSession): Promise<Verdict<undefined>>
+  /**
+   * Uses a token up. Of any number of simultaneous calls, one is allowed. Denials: that of `authenticate`; `policy_blocked` with the
+   * rule `approved_key`, which uses nothing up, for another use than the key that the person approved.
+   */
+  claim(session: WebSession, use: WebTokenUse): Promise<Verdict<undefined>>
 }
 
 /** Matches a web token: it has one dot, a session token has two, and an API key none. */

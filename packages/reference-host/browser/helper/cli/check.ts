@@ -3,6 +3,7 @@ import { el, whileSending, type Child } from '../../shared/dom.ts'
 import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import { show, type IsShown } from '../screen.ts'
+import { requestedKey, type LowerTo } from './requested-key.ts'
 import { codeBoxes, type CodeBoxes } from './code-boxes.ts'
 import type { CliRequest } from './request.ts'
 
@@ -12,8 +13,8 @@ interface CheckOptions {
   readonly account: string
   /** The error of the code that was typed before; undefined at first. */
   readonly wrong: string | undefined
-  /** Tries to approve with a code. Resolves to an error text for a wrong code; to undefined once another screen is shown. */
-  readonly approve: (code: string) => Promise<string | undefined>
+  /** Tries to approve with a code, and what the person lowers. Resolves to an error text for a wrong code; to undefined once another screen is shown. */
+  readonly approve: (code: string, lowerTo: LowerTo) => Promise<string | undefined>
   /** Denies the request, with the code if all of it was typed. Resolves like `approve`. */
   readonly deny: (code: string | undefined) => Promise<string | undefined>
 }
@@ -24,6 +25,7 @@ const CODE = /^.{8}$/
 export function showCheck({ request, account, wrong: wrongBefore, approve, deny }: CheckOptions): IsShown {
   const boxes = codeBoxes('code-help code-wrong')
   const wrong = el('p', { class: 'wrong', id: 'code-wrong' })
+  const key = requestedKey(request.key)
   const other = request.sameNetwork ? undefined : otherNetwork()
   const approveButton = el('button', { class: 'button primary' }, 'Approve sign-in')
   const denyButton = el('button', { type: 'button', class: 'button' }, 'Deny')
@@ -44,6 +46,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   const form = el(
     'form',
     { class: 'form' },
+    key.element,
     other?.element,
     codeField(boxes, wrong),
     el('div', { class: 'buttons equal' }, approveButton, denyButton),
@@ -51,8 +54,10 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   form.addEventListener('submit', event => {
     event.preventDefault()
     const code = boxes.value()
+    const lowerTo = key.read()
+    if (lowerTo === 'wrong') return
     if (!CODE.test(code)) showProblem('Type all 8 characters of the code that your terminal shows.')
-    else if (!other || other.isConfirmed()) send(approve(code))
+    else if (!other || other.isConfirmed()) send(approve(code, lowerTo))
   })
   denyButton.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
   const isShown = show({

@@ -1,4 +1,5 @@
 import { call, type Reply } from '../../shared/api.ts'
+import type { RequestedKey } from './requested-key.ts'
 
 /** The request of a command line, as the host returns it. */
 export interface CliRequest {
@@ -8,6 +9,8 @@ export interface CliRequest {
   readonly expiresAt: string
   /** Whether it came from the network of this browser. */
   readonly sameNetwork: boolean
+  /** What its key may do: everything where it requested nothing. */
+  readonly key: RequestedKey
 }
 
 /** Reads the request of a command line. */

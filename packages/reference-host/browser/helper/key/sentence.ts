@@ -37,7 +37,7 @@ export interface Rights {
 export function keySentence({ scopes, policies, expiresAt }: Rights, all: readonly string[]): string {
   const isBlocked = policies.some(({ allowOperations }) => allowOperations?.length === 0)
   if (scopes.length === 0 || isBlocked) return 'May do nothing.'
-  const paid = MONEY_OPERATIONS.filter(id => scopes.includes(writeScope(id)) && isAllowed(id, policies))
+  const paid = paidOperations({ scopes, policies })
   const rights = { withdraws: paid.includes('withdrawals.create'), ...otherRights(scopes, policies) }
   const isPaying = paid.length > 0
   const sentences = [
@@ -51,6 +51,15 @@ export function keySentence({ scopes, policies, expiresAt }: Rights, all: readon
     expiresAt ? `Ends ${day(expiresAt)}.` : undefined,
   ]
   return sentences.filter(text => text !== undefined).join(' ')
+}
+
+/** Whether a key may pay, and no policy says how much. */
+export function paysWithoutLimit(rights: Omit<Rights, 'expiresAt'>): boolean {
+  return paidOperations(rights).length > 0 && capWords(rights.policies).length === 0
+}
+
+function paidOperations({ scopes, policies }: Omit<Rights, 'expiresAt'>): string[] {
+  return MONEY_OPERATIONS.filter(id => scopes.includes(writeScope(id)) && isAllowed(id, policies))
 }
 
 const WINDOWS: Readonly<Record<string, string>> = {
@@ -84,15 +93,20 @@ export function isMonth({ operations, window, maxCents }: Limit): boolean {
 }
 
 function paymentSentence(policies: readonly Policy[]): string {
+  const words = capWords(policies)
+  if (words.length === 0) return 'May pay as much as your balance holds.'
+  return `May pay up to ${joined(words, 'and')}.`
+}
+
+/** Says the caps on payments, such as "10.00 USD a day". Empty without one. */
+function capWords(policies: readonly Policy[]): string[] {
   const months = policies.flatMap(({ limits = [] }) => limits.filter(isMonth).map(({ maxCents }) => maxCents))
   const caps = [
     [least(policies.map(({ maxAuthAmountCents }) => maxAuthAmountCents)), 'at once'],
     [least(policies.map(({ dailySpendCapCents }) => dailySpendCapCents)), 'a day'],
     [least(months), 'a month'],
   ] as const
-  const words = caps.flatMap(([cents, span]) => (cents === undefined ? [] : [`${usd(cents)} ${span}`]))
-  if (words.length === 0) return 'May pay as much as your balance holds.'
-  return `May pay up to ${joined(words, 'and')}.`
+  return caps.flatMap(([cents, span]) => (cents === undefined ? [] : [`${usd(cents)} ${span}`]))
 }
 
 function quietSentence(scopes: readonly string[], all: readonly string[]): string {

@@ -29,7 +29,10 @@ const POLL_MS = { least: 500, most: 30_000 }
 const APPROVAL_MS = 1_800_000
 
 function requestOf({ positional: [host = ''], options }: CommandArguments) {
-  return { host: hostArgument(host), policy: policyOf({ daily: DEFAULT_DAILY, ...options }) }
+  return {
+    host: hostArgument(host),
+    policy: policyOf({ ...options, daily: options['daily'] ?? DEFAULT_DAILY }),
+  }
 }
 
 /** Signs a person in: a browser approves a request, and its web token makes one key with limits. */
@@ -51,13 +54,15 @@ export const loginCommand: StartCommand = {
         `You are logged in at ${old.host}. The new login replaces that one: its key ${old.keyId} and the keys below it are revoked.`,
       )
     const label = `gatewright on ${hostname()}`.slice(0, 60)
-    const started = await call(host, '/auth/cli/start', { body: { clientName: label } })
+    const started = await call(host, '/auth/cli/start', {
+      body: { clientName: label, label, scopes: SCOPES, policy },
+    })
     const { url, code, requestToken } = textsOf(host, started.data, ['url', 'code', 'requestToken'])
     progress(`Open ${escapedLine(url)}\nand type this code: ${escapedLine(code)}`)
-    const token = await approved(host, requestToken, pollMs(started.data['pollIntervalMs']))
+    const { token, limits } = await approved(host, requestToken, pollMs(started.data['pollIntervalMs']))
     const { data } = await call(host, '/identity/user-api-keys', {
       headers: { authorization: `Bearer ${token}` },
-      body: { label, scopes: SCOPES, policy },
+      body: {},
     })
     const { userKeyId, userApiKey } = textsOf(host, data, ['userKeyId', 'userApiKey'])
     const { walletAddress: wallet } = data
@@ -67,10 +72,10 @@ export const loginCommand: StartCommand = {
     const oldKey = revokesOld ? await revokeOld(old) : undefined
     const { keyId } = login
     return {
-      data: { host, keyId, walletAddress, policy, file, ...(oldKey ? { oldKey: oldKey.data } : {}) },
+      data: { host, keyId, walletAddress, policy: limits, file, ...(oldKey ? { oldKey: oldKey.data } : {}) },
       lines: [
         `Signed in at ${host} as ${walletAddress ?? 'a user'}.`,
-        `Key ${keyId} is kept in ${file}. It may pay up to ${money(policy.dailySpendCapCents ?? 0)} a day.`,
+        `Key ${keyId} is kept in ${file}. ${limitsInWords(limits)}`,
         ...(oldKey ? [oldKey.line] : []),
       ],
     }
@@ -102,13 +107,46 @@ function pollMs(wanted: unknown): number {
   return Math.min(Math.max(ms, POLL_MS.least), POLL_MS.most)
 }
 
+/** Says what the key may pay at most. */
+function limitsInWords({ maxAuthAmountCents, dailySpendCapCents }: KeyLimits): string {
+  const atOnce = maxAuthAmountCents === undefined ? '' : `${money(maxAuthAmountCents)} at once and `
+  return `It may pay up to ${atOnce}${money(dailySpendCapCents)} a day.`
+}
+
+/** The limits that the person approved, which may be lower than those that were requested. */
+interface KeyLimits {
+  readonly maxAuthAmountCents?: number
+  readonly dailySpendCapCents: number
+}
+
+/** Reads the limits of the approved key. A host that does not bind them would make a key without limits. */
+function limitsOf(host: string, session: unknown): KeyLimits {
+  const policy = memberOf(memberOf(session, 'key'), 'policy')
+  const daily = memberOf(policy, 'dailySpendCapCents')
+  const atOnce = memberOf(policy, 'maxAuthAmountCents')
+  if (typeof daily !== 'number')
+    throw new CommandError(`${host} does not say which limits were approved, so no key was made.`)
+  return {
+    dailySpendCapCents: daily,
+    ...(typeof atOnce === 'number' ? { maxAuthAmountCents: atOnce } : {}),
+  }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+
 /** Polls until the person has approved the request. */
-async function approved(host: string, requestToken: string, intervalMs: number): Promise<string> {
+async function approved(
+  host: string,
+  requestToken: string,
+  intervalMs: number,
+): Promise<{ readonly token: string; readonly limits: KeyLimits }> {
   const endAt = performance.now() + APPROVAL_MS
   while (performance.now() < endAt) {
     await sleep(intervalMs)
     const { data } = await call(host, '/auth/cli/poll', { body: { requestToken } })
-    if (data['status'] === 'completed') return textsOf(host, data, ['token']).token
+    if (data['status'] === 'completed')
+      return { token: textsOf(host, data, ['token']).token, limits: limitsOf(host, data['session']) }
     if (data['status'] !== 'pending') throw new CommandError('The host answers no sign-in.')
   }
   throw new CommandError('Nobody has approved the sign-in for 30 minutes. Run gatewright login again.')

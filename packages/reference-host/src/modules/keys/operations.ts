@@ -21,6 +21,7 @@ import {
   parseRequestedScopes,
   requestedScopes,
 } from '../credential-fields.ts'
+import { lowered, rightsOfApproved } from '../web-sign-in/approved-key.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { ChangedKey, keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
@@ -122,19 +123,26 @@ function createKey({
       response: examples.newKey,
     },
     async handle({ caller: authenticated, body, facts }) {
+      const approved = 'webSession' in authenticated ? (authenticated.webSession.key ?? {}) : {}
+      const named = rightsOfApproved(approved, body)
+      if (!named.ok) return named
       const ownScopes = 'webSession' in authenticated ? undefined : callerOf(authenticated).scopes
-      const scopes = parseRequestedScopes('user', body.scopes ?? ownScopes, 'scopes', { aliases, facts })
+      const scopes = parseRequestedScopes('user', named.value.scopes ?? ownScopes, 'scopes', {
+        aliases,
+        facts,
+      })
       if (!scopes.ok) return scopes
-      const policy = checkPolicy(body.policy, 'policy', operationRules)
-      if (!policy.ok) return policy
+      const checked = checkPolicy(named.value.policy, 'policy', operationRules)
+      if (!checked.ok) return checked
+      const policy = lowered(checked.value.policy, approved.lowerTo)
       const expiresAt = parseExpiry(body.expiresAt, clock.now())
       if (!expiresAt.ok) return expiresAt
-      const label = body.label ?? null
+      const label = named.value.label ?? null
       const rights = {
         surface: 'user',
         label,
         scopes: scopes.value.scopes,
-        ...policy.value,
+        ...(policy ? { policy } : {}),
         ...expiresAt.value,
       } as const
       const { ignored } = scopes.value
@@ -142,7 +150,7 @@ function createKey({
         const { webSession } = authenticated
         // The web token is used up before the key is made: a crash in between costs another sign-in, but never makes a second
         // key.
-        const first = await webTokens.claim(webSession)
+        const first = await webTokens.claim(webSession, 'create a key')
         if (!first.ok) return first
         const { accountId, userId, address: walletAddress } = webSession
         const root = { ...rights, rootBy: 'wallet', accountId, userId, walletAddress } as const
@@ -272,7 +280,7 @@ function rotateKey({ issuer, webTokens }: Pick<KeyServices, 'issuer' | 'webToken
         return newKeyResponse(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])
       }
       const { webSession } = caller
-      const first = await webTokens.claim(webSession)
+      const first = await webTokens.claim(webSession, 'rotate a key')
       if (!first.ok) return first
       return newKeyResponse(await issuer.rotateKey({ walletOf: webSession.accountId }, keyId, rotation), [])
     },

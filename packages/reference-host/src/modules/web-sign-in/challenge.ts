@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { renderEip4361, REQUEST_RESOURCE } from '@gatewright/signature-verifier'
 import type { WalletProof } from '@gatewright/signature-verifier/internal'
-import type { Sealer } from '@gatewright/host/internal'
+import type { Sealer, SpendLimits } from '@gatewright/host/internal'
 
 /** The content of a challenge, which a wallet signs. The client keeps it as an encrypted text. */
 export interface Challenge {
@@ -14,8 +14,8 @@ export interface Challenge {
   readonly connector: string | null
   readonly chainId: number | null
   readonly walletLabel: string | null
-  /** The request of a command line that this sign-in approves. */
-  readonly cli?: { readonly requestId: string; readonly code: string }
+  /** The request of a command line that this sign-in approves, and what the person lowers. */
+  readonly cli?: { readonly requestId: string; readonly code: string; readonly lowerTo?: SpendLimits }
 }
 
 /** The facts about the host in challenges. */

@@ -3,7 +3,8 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import type { WebSession } from '@gatewright/host/internal'
-import { type Row, hostTable, instant, nullable, oneOf, text } from '@gatewright/host/tables'
+import { type Row, hostTable, instant, json, nullable, oneOf, text } from '@gatewright/host/tables'
+import type { RequestedKey } from './approved-key.ts'
 
 const requests = hostTable('gw_cli_requests', {
   requestId: text,
@@ -13,6 +14,7 @@ const requests = hostTable('gw_cli_requests', {
   status: oneOf<'started' | 'approved' | 'taken' | 'denied'>(),
   clientName: nullable(text),
   clientAddress: text,
+  requestedKey: json<RequestedKey>(),
   startedAt: instant,
   expiresAt: instant,
 })
@@ -54,7 +56,7 @@ const digestOf = (token: string): string => createHash('sha256').update(token).d
 /** Starts a request. Only the digest of its token is stored. */
 export async function startRequest(
   db: SqlQueries,
-  { clientName, clientAddress }: Pick<CliRequest, 'clientName' | 'clientAddress'>,
+  asked: Pick<CliRequest, 'clientName' | 'clientAddress' | 'requestedKey'>,
   now: EpochMs,
 ): Promise<StartedRequest> {
   const expiresAt = now + LIFETIME_MS
@@ -63,8 +65,7 @@ export async function startRequest(
     // The token contains the end of the request, so that a poll that comes too soon is answered without a query.
     requestToken: `${randomBytes(32).toString('base64url')}.${expiresAt}`,
     code: Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join(''),
-    clientName,
-    clientAddress,
+    ...asked,
     startedAt: now,
     expiresAt,
   }

@@ -2,10 +2,12 @@ import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import * as Type from 'typebox/type'
 import { component, idText, instant, nameText, text } from '@gatewright/host/schemas'
-import { textOrNull, type WebTokens } from '@gatewright/host/internal'
+import { PolicySchema, textOrNull, type WebTokens } from '@gatewright/host/internal'
 import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
+import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import { AT, LATER } from '../examples.ts'
+import { denyLongPolicy } from './approved-key.ts'
 import { endOf, enterCode, findOpen, poll, startRequest, type PollOutcome } from './cli-requests.ts'
 import { denyOtherOrigin } from './cross-origin.ts'
 import {
@@ -13,21 +15,32 @@ import {
   cliRequestId,
   EXAMPLE_TOKEN,
   exampleSession,
+  requestedKey,
+  shownKey,
   shownSession,
   SignedIn,
   typedCode,
 } from './fields.ts'
 
 /** What the sign-in of a command line works with. */
-interface CliServices extends Pick<HostServices, 'db' | 'clock' | 'limits' | 'origin'> {
+interface CliServices
+  extends Pick<HostServices, 'db' | 'clock' | 'limits' | 'origin' | 'aliases' | 'operationRules'> {
   readonly webTokens: WebTokens
 }
 
 const POLL_INTERVAL_MS = 1500
 
 const StartBody = Type.Object(
-  { clientName: Type.Optional(nameText(1, 60)) },
-  component('StartCliRequest', 'A command line that wants to be signed in'),
+  {
+    clientName: Type.Optional(nameText(1, 60)),
+    label: Type.Optional(nameText(1, 64)),
+    scopes: Type.Optional(requestedScopes),
+    policy: Type.Optional(PolicySchema),
+  },
+  component(
+    'StartCliRequest',
+    'A command line that wants to be signed in. What it names of its key binds the web token; what it leaves out is unlimited',
+  ),
 )
 const Started = Type.Object(
   {
@@ -64,6 +77,7 @@ const Inspected = Type.Object(
     sameNetwork: Type.Boolean({
       description: 'Whether the caller has the same address (IPv6: the same /64)',
     }),
+    key: requestedKey,
   },
   component('CliRequest', 'Who asks to be signed in'),
 )
@@ -83,17 +97,28 @@ export function cliOperations(services: CliServices): Operation[] {
   return [start(services), pollOnce(services), inspect(services), denyRequest(services)]
 }
 
-function start({ db, clock, origin }: Pick<HostServices, 'db' | 'clock' | 'origin'>): Operation {
+function start({
+  db,
+  clock,
+  origin,
+  aliases,
+  operationRules,
+}: Pick<HostServices, 'db' | 'clock' | 'origin' | 'aliases' | 'operationRules'>): Operation {
   return operation({
     ...common,
     id: 'auth.startCli',
     title: 'Start to sign in a command line',
     paths: ['/auth/cli/start'],
     limit: 'bootstrap',
+    unknownMembers: 'deny',
     body: StartBody,
     response: Started,
     example: {
-      body: { clientName: 'gatewright-cli' },
+      body: {
+        clientName: 'gatewright-cli',
+        scopes: ['payments.write'],
+        policy: { dailySpendCapCents: 5000 },
+      },
       response: {
         requestToken: EXAMPLE_TOKEN,
         code: 'BCDF-2345',
@@ -102,11 +127,26 @@ function start({ db, clock, origin }: Pick<HostServices, 'db' | 'clock' | 'origi
         pollIntervalMs: POLL_INTERVAL_MS,
       },
     },
-    async handle({ body: { clientName = null }, facts }) {
+    async handle({ body, facts }) {
       const denial = denyOtherOrigin(facts, origin)
       if (denial) return denial
-      const clientAddress = facts.address
-      const started = await startRequest(db, { clientName, clientAddress }, clock.now())
+      const { clientName = null, label } = body
+      const scopes = body.scopes && parseRequestedScopes('user', body.scopes, 'scopes', { aliases, facts })
+      if (scopes && !scopes.ok) return scopes
+      const policy = checkPolicy(body.policy, 'policy', operationRules)
+      if (!policy.ok) return policy
+      const tooLong = denyLongPolicy(policy.value.policy)
+      if (tooLong) return tooLong
+      const requestedKey = {
+        ...(label === undefined ? {} : { label }),
+        ...(scopes ? { scopes: scopes.value.scopes } : {}),
+        ...policy.value,
+      }
+      const started = await startRequest(
+        db,
+        { clientName, clientAddress: facts.address, requestedKey },
+        clock.now(),
+      )
       const { requestToken, requestId, code, expiresAt } = started
       return allow({
         data: {
@@ -185,6 +225,7 @@ function inspect({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operation {
         clientName: 'gatewright-cli',
         clientAddress: '192.0.2.1',
         sameNetwork: true,
+        key: { label: null, scopes: ['payments.write'], policy: { dailySpendCapCents: 5000 } },
         startedAt: AT,
         expiresAt: LATER,
       },
@@ -192,13 +233,14 @@ function inspect({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operation {
     async handle({ body: { requestId }, facts }) {
       const found = await findOpen(db, requestId, clock.now())
       if (!found) return challengeNotFound
-      const { clientName, clientAddress, startedAt, expiresAt } = found
+      const { clientName, clientAddress, startedAt, expiresAt, requestedKey: key } = found
       const sameNetwork = addressBucket(clientAddress) === addressBucket(facts.address)
       return allow({
         data: {
           clientName,
           clientAddress,
           sameNetwork,
+          key: shownKey(key),
           startedAt: iso(startedAt),
           expiresAt: iso(expiresAt),
         },

@@ -67,7 +67,7 @@ export function openConsole({ issuer, webTokens }: ConsoleServices): Operation {
     async handle({ caller: { webSession } }) {
       // Throws a fault if no session can be signed, before the web token is used up: otherwise a retry would fail.
       await issuer.jwks()
-      const claimed = await webTokens.claim(webSession)
+      const claimed = await webTokens.claim(webSession, 'open a console')
       if (!claimed.ok) return claimed
       const { accountId, userId, address: walletAddress } = webSession
       const opened = await issuer.openConsole({

@@ -1,9 +1,11 @@
 import * as Type from 'typebox/type'
 import { component, idText, instant, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
-import type { HostDenial, WebSession } from '@gatewright/host/internal'
+import { grantedScopes, PolicySchema, textOrNull } from '@gatewright/host/internal'
+import type { ApprovedKey, HostDenial, WebSession } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
+import { userScopes } from '../../product/scopes.ts'
 import { LATER, owner, WALLET } from '../examples.ts'
+import { lowered } from './approved-key.ts'
 
 /** The denial for a request of a command line that is unknown or has ended, or for a wrong code. */
 export const challengeNotFound: HostDenial = deny(
@@ -23,6 +25,25 @@ export const cliRequestId: Type.TString = idText(
   'From the link that the terminal shows. A request token is taken in its place',
 )
 
+/** Schema of the amounts that a person lowers. */
+export const lowerToInput = Type.Object(
+  {
+    maxAuthAmountCents: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    dailySpendCapCents: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  },
+  component('LowerTo', 'The most that the key of a command line may spend, whatever it requested'),
+)
+
+/** Schema of the rights of the key that a command line gets. */
+export const requestedKey = Type.Object(
+  {
+    label: textOrNull('What the key is called'),
+    scopes: grantedScopes,
+    policy: Type.Union([PolicySchema, Type.Null()], { description: 'Null: no limit' }),
+  },
+  component('RequestedKey', 'What the key of a command line may do. Where nothing was requested, everything'),
+)
+
 const Session = Type.Object(
   {
     sessionId: text('The id of the sign-in'),
@@ -33,6 +54,7 @@ const Session = Type.Object(
     walletLabel: textOrNull('As sent with the challenge'),
     expiresAt: instant('When the web token stops working'),
     status: Type.Enum(['valid', 'expired']),
+    key: Type.Optional(requestedKey),
   },
   component('WebSession', 'A sign-in on the web'),
 )
@@ -61,7 +83,7 @@ export const TokenState = Type.Object(
 
 /** Converts a sign-in for responses. */
 export function shownSession(session: WebSession, status: 'valid' | 'expired' = 'valid') {
-  const { sessionId, address, userId, connector, chainId, walletLabel, expiresAt } = session
+  const { sessionId, address, userId, connector, chainId, walletLabel, expiresAt, key } = session
   return {
     sessionId,
     address,
@@ -71,6 +93,16 @@ export function shownSession(session: WebSession, status: 'valid' | 'expired' = 
     walletLabel,
     status,
     expiresAt: new Date(expiresAt).toISOString(),
+    ...(key ? { key: shownKey(key) } : {}),
+  }
+}
+
+/** Converts the rights of the key of a command line for responses. */
+export function shownKey({ label, scopes, policy, lowerTo: most }: ApprovedKey) {
+  return {
+    label: label ?? null,
+    scopes: scopes ?? userScopes.names,
+    policy: lowered(policy, most) ?? null,
   }
 }
 

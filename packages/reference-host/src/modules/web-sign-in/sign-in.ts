@@ -11,12 +11,14 @@ import { chainIdInput, readChainId } from '../../chain/chain-id.ts'
 import { deny } from '../../product/denials.ts'
 import { LATER, WALLET } from '../examples.ts'
 import { type ChallengeCodec, LOGIN_DIGEST } from './challenge.ts'
-import { enterCode, approve } from './cli-requests.ts'
+import { approvedKey } from './approved-key.ts'
+import { approve, enterCode, findOpen } from './cli-requests.ts'
 import {
   challengeNotFound,
   cliRequestId,
   EXAMPLE_TOKEN,
   exampleSession,
+  lowerToInput,
   shownSession,
   SignedIn,
   TokenState,
@@ -41,7 +43,12 @@ const wallet = {
   chainId: orNull(chainIdInput('The chain that the wallet is on')),
 }
 const ChallengeBody = Type.Object(
-  { ...wallet, requestId: Type.Optional(cliRequestId), code: Type.Optional(typedCode) },
+  {
+    ...wallet,
+    requestId: Type.Optional(cliRequestId),
+    code: Type.Optional(typedCode),
+    lowerTo: Type.Optional(lowerToInput),
+  },
   component('ChallengeRequest', 'A wallet that wants to sign in; `requestId` and `code` for a command line'),
 )
 const ChallengeResponse = Type.Object(
@@ -114,7 +121,9 @@ function challenge({
         return deny('invalid_request', 'address must be 0x and 40 hex digits, with a right checksum', {
           field: 'address',
         })
-      const { connector = null, walletLabel = null, requestId, code } = body
+      const { connector = null, walletLabel = null, requestId, code, lowerTo } = body
+      if (lowerTo && requestId === undefined)
+        return deny('invalid_request', 'lowerTo needs the requestId of a command line', { field: 'lowerTo' })
       const chainId = body.chainId === undefined || body.chainId === null ? null : readChainId(body.chainId)
       const now = clock.now()
       const request = requestId === undefined ? undefined : await enterCode(db, requestId, code ?? '', now)
@@ -125,7 +134,11 @@ function challenge({
           connector,
           walletLabel,
           chainId,
-          ...(request ? { cli: { requestId: request.requestId, code: request.code } } : {}),
+          ...(request
+            ? {
+                cli: { requestId: request.requestId, code: request.code, ...(lowerTo ? { lowerTo } : {}) },
+              }
+            : {}),
         },
         now,
       )
@@ -170,12 +183,16 @@ function login({ challenges, verifier, users, webTokens, clock, db }: SignInServ
       const { wallet, address } = verified.value
       const { connector, chainId, walletLabel, cli } = asked
       const now = clock.now()
+      const request = cli && (await findOpen(db, cli.requestId, now))
+      if (cli && !request) return challengeNotFound
+      const key = request && approvedKey(request.requestedKey, cli.lowerTo)
       const user = await users.findOrCreateByWallet(
         { wallet, walletAddress: address, label: walletLabel ?? undefined },
         now,
       )
       const { id: userId, accountId } = user
-      const signedIn = newWebSession({ accountId, userId, address, connector, chainId, walletLabel }, now)
+      const person = { accountId, userId, address, connector, chainId, walletLabel }
+      const signedIn = newWebSession(key ? { ...person, key } : person, now)
       if (cli && !(await approve(db, cli.requestId, signedIn, now))) return challengeNotFound
       return allow({
         data: { ...(cli ? {} : { token: webTokens.mint(signedIn) }), session: shownSession(signedIn) },

@@ -7,6 +7,13 @@ import { deny } from '../../product/denials.ts'
 const PURPOSE = 'web token'
 const LIFETIME_MS = 600_000
 
+/** The denial for a token that a person approved for one key with its own rights. */
+const onlyForItsKey = deny(
+  'policy_blocked',
+  'this sign-in was approved for one new key with the rights that the person saw: sign in with a wallet for anything else',
+  { details: { rule: 'approved_key' } },
+)
+
 /** The denial for a token that is unknown, expired or was used before. */
 const notValid = deny('unauthorized', 'the web token is not valid: sign in again')
 
@@ -39,7 +46,8 @@ export function webTokens({
       const webSession = read(token)
       return webSession && clock.now() < webSession.expiresAt ? allow({ webSession }) : notValid
     },
-    async claim({ sessionId, expiresAt }) {
+    async claim({ sessionId, expiresAt, key }, use) {
+      if (key && use !== 'create a key') return onlyForItsKey
       const now = clock.now()
       if (now >= expiresAt || expiresAt - LIFETIME_MS < (await issuedFrom())) return notValid
       // The prefix distinguishes web tokens from other nonces, which begin with the address of a wallet.

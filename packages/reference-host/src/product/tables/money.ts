@@ -99,6 +99,7 @@ create table {prefix}cli_requests (
   status text not null check (status in ('started', 'approved', 'taken', 'denied')),
   client_name text,
   client_address text not null,
+  requested_key text not null,
   session text,
   started_at bigint not null,
   expires_at bigint not null,
