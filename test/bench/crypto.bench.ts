@@ -1,7 +1,11 @@
 // What encrypting and decrypting a batch of texts costs beside bare WebCrypto, which checks, names and encodes nothing.
 import { deepEqual } from 'node:assert/strict'
 import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
-import { accountCipher, type AccountKeys, type CipherResult } from '@gatewright/reference-host/internal'
+import {
+  accountCipher,
+  type CipherResult,
+} from '#packages/reference-host/dist/modules/encryption/account-cipher.js'
+import type { AccountKeys } from '#packages/reference-host/dist/modules/encryption/account-keys.js'
 import { compare, type Result } from './harness.ts'
 
 const ITEMS = 100

@@ -9,7 +9,7 @@ import {
   type IdempotencyStorage,
   type StoredResponse,
 } from '@gatewright/idempotency-store'
-import type { IdempotentRequest } from '@gatewright/idempotency-store/internal'
+import type { IdempotentRequest } from '#packages/idempotency-store/dist/request/identify.js'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import {
   migrateIdempotency,

@@ -1,6 +1,6 @@
 // A run that has caused nothing yet gets a whole lease before its effect, unless somebody else has decided about its key.
 import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
-import type { Claim } from '@gatewright/idempotency-store/internal'
+import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'

@@ -1,5 +1,6 @@
 import type { StoredResponse } from '@gatewright/idempotency-store'
-import type { IdempotentRequest, Timer } from '@gatewright/idempotency-store/internal'
+import type { IdempotentRequest } from '#packages/idempotency-store/dist/request/identify.js'
+import type { Timer } from '#packages/idempotency-store/dist/execution/timer.js'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 
 /** A complete request. */

@@ -1,4 +1,4 @@
-import type { IdempotencyBaseOptions } from '@gatewright/idempotency-store/internal'
+import type { IdempotencyBaseOptions } from '#packages/idempotency-store/dist/options.js'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrateIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'

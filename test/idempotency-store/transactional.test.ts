@@ -1,5 +1,5 @@
 import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
-import type { IdempotencyBaseOptions } from '@gatewright/idempotency-store/internal'
+import type { IdempotencyBaseOptions } from '#packages/idempotency-store/dist/options.js'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'

@@ -1,10 +1,5 @@
-import {
-  createFairQueue,
-  QUEUE_FULL,
-  runQueued,
-  isClassFull,
-  type FairQueueOptions,
-} from '@gatewright/kernel/internal'
+import { createFairQueue, QUEUE_FULL, runQueued, isClassFull } from '@gatewright/kernel/internal'
+import type { FairQueueOptions } from '#packages/kernel/dist/fair-queue.js'
 import fc from 'fast-check'
 import t from 'tap'
 

@@ -1,5 +1,5 @@
 import { createAliases } from '@gatewright/legacy-alias-router'
-import type { TranslatedFields } from '@gatewright/legacy-alias-router/internal'
+import type { TranslatedFields } from '#packages/legacy-alias-router/dist/fields.js'
 import t from 'tap'
 
 const aliases = createAliases({

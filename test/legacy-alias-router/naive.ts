@@ -1,7 +1,7 @@
 // The translation of old paths, headers, fields and scopes, written from the README of the package alone: a loop over the table, and
 // operations on strings.
 import type { AliasTable } from '@gatewright/legacy-alias-router'
-import type { Rename } from '@gatewright/legacy-alias-router/internal'
+import type { Rename } from '#packages/legacy-alias-router/dist/table.js'
 
 /** What a reader returns: a denial by its code and field, or what was translated with the ids of the rows used. */
 export type Outcome<T> =

@@ -1,5 +1,5 @@
 import { createAliases, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { ResolvedRequest } from '@gatewright/legacy-alias-router/internal'
+import type { ResolvedRequest } from '#packages/legacy-alias-router/dist/resolve.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

@@ -1,5 +1,5 @@
 import { createUsageLog, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import type { AliasUsageBatch } from '@gatewright/legacy-alias-router/internal'
+import type { AliasUsageBatch } from '#packages/legacy-alias-router/dist/storage/port.js'
 import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

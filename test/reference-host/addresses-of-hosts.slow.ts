@@ -1,5 +1,5 @@
 import { manualClock } from '@gatewright/kernel/testing'
-import { branchOfXpub } from '@gatewright/reference-host/internal'
+import { branchOfXpub } from '#packages/reference-host/dist/chain/xpub.js'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { startEvm } from '../harness/chain/evm.ts'

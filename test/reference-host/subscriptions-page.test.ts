@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { manualClock } from '@gatewright/kernel/testing'
-import { PAYIN_MOVES } from '@gatewright/reference-host/internal'
+import { PAYIN_MOVES } from '#packages/reference-host/dist/modules/subscriptions/payins/states.js'
 import t from 'tap'
 import { toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'

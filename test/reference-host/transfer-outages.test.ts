@@ -2,7 +2,7 @@
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import type { WithdrawalProvider } from '@gatewright/reference-host'
-import type { DepositProvider } from '@gatewright/reference-host/internal'
+import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
 import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from './harness/transfers.ts'

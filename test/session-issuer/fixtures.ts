@@ -9,7 +9,8 @@ import {
   type SigningKeyStorage,
   type IssuerOptions,
 } from '@gatewright/session-issuer'
-import type { CreatedKey, KeyRequest, SessionRequest } from '@gatewright/session-issuer/internal'
+import type { SessionRequest } from '@gatewright/session-issuer/internal'
+import type { CreatedKey, KeyRequest } from '#packages/session-issuer/dist/keys/create-key.js'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 
 export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }

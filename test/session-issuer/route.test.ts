@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { keyRecord, policyIdOf, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
+import { routeOf } from '@gatewright/session-issuer/internal'
+import { keyRecord, policyIdOf, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import t from 'tap'
 import { openSqlite } from '../harness/stores.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { ruleMeanings } from '@gatewright/reference-host/internal'
+import { ruleMeanings } from '#packages/reference-host/dist/product/errors.js'
 import { packageNames } from './tree.ts'
 
 /** One cause of a denial: a `rule` in a response or a `reason` in a decision event. */

@@ -27,7 +27,7 @@ import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import { startHost, runCommand } from '@gatewright/reference-host'
-import { viemReader } from '@gatewright/reference-host/internal'
+import { viemReader } from '#packages/reference-host/dist/chain/viem-reader.js'
 import { runHost } from '@gatewright/host'
 import {
   createFailureLimit,

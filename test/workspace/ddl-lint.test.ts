@@ -1,12 +1,12 @@
 // A version of the tables must let software of the release before go on, and must not block it: squawk finds what would not, in every
 // version but the first of its namespace (docs/upgrades.md).
 import { spawnSync } from 'node:child_process'
-import { migrateLedger } from '@gatewright/host/internal'
+import { migrateLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateIdempotency } from '@gatewright/idempotency-store/postgres'
 import type { PlannedVersion } from '@gatewright/kernel/internal/sql'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
 import { migrateAliasUsage } from '@gatewright/legacy-alias-router/postgres'
-import { migrateHost } from '@gatewright/reference-host/internal'
+import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import { migrateSpends } from '@gatewright/scope-guard/postgres'
 import { migrateCredentials } from '@gatewright/session-issuer/postgres'
 import { migrateNonces } from '@gatewright/signature-verifier/postgres'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { errorAdvice } from '@gatewright/reference-host/internal'
+import { errorAdvice } from '#packages/reference-host/dist/product/errors.js'
 import { allCauses, causeRows, codeLists } from './causes.ts'
 import { packageNames } from './tree.ts'
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
-import { sessionRecord } from '@gatewright/session-issuer/internal'
+import { sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import t from 'tap'
 import { filesBelow } from '../harness/files.ts'

@@ -1,5 +1,6 @@
 import { legacyPage } from '@gatewright/legacy-alias-router'
-import { aliasTable, configurationPage } from '@gatewright/reference-host/internal'
+import { aliasTable } from '#packages/reference-host/dist/product/aliases.js'
+import { configurationPage } from '#packages/reference-host/dist/config/page.js'
 import { agentsPage, llmsText } from './agent-pages.ts'
 import { boundsPage } from './bounds.ts'
 import { errorsPage } from './errors.ts'

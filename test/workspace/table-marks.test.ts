@@ -1,9 +1,9 @@
 // Which rows may be where on a database of several machines: every table of the DDL says it by a mark, and Postgres checks it.
-import { migrateLedger } from '@gatewright/host/internal'
+import { migrateLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateIdempotency } from '@gatewright/idempotency-store/postgres'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { migrateAliasUsage } from '@gatewright/legacy-alias-router/postgres'
-import { migrateHost } from '@gatewright/reference-host/internal'
+import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import { migrateSpends } from '@gatewright/scope-guard/postgres'
 import { migrateCredentials } from '@gatewright/session-issuer/postgres'
 import { migrateNonces } from '@gatewright/signature-verifier/postgres'

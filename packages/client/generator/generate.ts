@@ -1,7 +1,8 @@
 // Writes the generated sources of the client. `npm run build` runs it between the host and the client.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 const PACKAGES = 'packages'
 const FOLDER = join(PACKAGES, 'client/src/generated')
@@ -35,7 +36,10 @@ async function describeHost(): Promise<object> {
 
 const last = join(FOLDER, 'codes.ts')
 if (!existsSync(last) || statSync(last).mtimeMs < builtAt()) {
-  const { errorCodes } = await import('@gatewright/reference-host/internal')
+  const errors = pathToFileURL(resolve(PACKAGES, 'reference-host/dist/product/errors.js')).href
+  const { errorCodes } = (await import(
+    errors
+  )) as typeof import('../../reference-host/dist/product/errors.js')
   const { clientSources } = await import('./sources.ts')
   const sources = clientSources(await describeHost(), errorCodes)
   mkdirSync(FOLDER, { recursive: true })

@@ -1,12 +1,7 @@
 // What the packages of this repository share and no page describes: it may change in any release.
-export type { CreatedKey, KeyRequest } from './keys/create-key.ts'
 export type { EndedLineage, KeyLineage } from './keys/lineage.ts'
-export type { KeyPage } from './keys/list-keys.ts'
 export type { SessionRequest } from './sessions/issue-session.ts'
-export type { SessionPage } from './sessions/list-sessions.ts'
 export type { AuditPosition } from './storage/audit-port.ts'
 export type { KeyCreator, ListPosition } from './storage/port.ts'
-export type { SigningKey } from './storage/signing-port.ts'
 export { laneOf, routeOf } from './route.ts'
 export { accountsWithSessions, liveKeys } from './storage/sql-live.ts'
-export { auditEntry, childOf, keyRecord, policyIdOf, sessionRecord } from './testing/sample-records.ts'

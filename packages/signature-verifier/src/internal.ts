@@ -1,6 +1,5 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { isChecksumAddress, toChecksumAddress } from './signatures/address.ts'
 export { keccakWithJsSha3, recoverWithJs } from './signatures/recover.ts'
-export { agentBootstrap, signInWithEthereum } from './templates/built-in.ts'
 export type { WalletProof } from './proof.ts'
-export type { ContractWalletOptions, RpcClient } from './signatures/contract-wallet.ts'
+export type { RpcClient } from './signatures/contract-wallet.ts'

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { LostRun } from '@gatewright/idempotency-store/internal'
+import type { LostRun } from '#packages/idempotency-store/dist/options.js'
 import type { RecoveryResult, StoredResponse } from '@gatewright/idempotency-store'
 
 /** What a processor has paid. */

@@ -1,6 +1,6 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
-import { migrateHost } from '@gatewright/reference-host/internal'
+import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import root, { type Test } from 'tap'
 import { openKeptPostgres } from './kept-postgres.ts'
 import { openSqlite } from '../stores.ts'

@@ -51,7 +51,7 @@ async function importsOf(tests: readonly string[]): Promise<Map<string, string[]
         name: 'own-files-only',
         setup: ({ onResolve }) => {
           // Packages of others cannot have changed without the lockfile, which no import reaches.
-          onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+          onResolve({ filter: /^[^./#]/ }, ({ path, kind }) =>
             kind === 'entry-point' || path.startsWith('@gatewright/') || path.startsWith('gatewright')
               ? undefined
               : { external: true },

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
-import {
-  type Ledger,
-  createLedger,
-  ledgerAccounts,
-  migrateLedger,
-  type Transfer,
-} from '@gatewright/host/internal'
-import { systemAccounts } from '@gatewright/reference-host/internal'
+import { type Ledger, createLedger, ledgerAccounts } from '@gatewright/host/internal'
+import { migrateLedger, type Transfer } from '#packages/host/dist/ledger/ledger.js'
+import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import type { SpendHold } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { requestLine } from '@gatewright/host/internal'
+import { requestLine } from '#packages/host/dist/observability/request-line.js'
 
 const line = (members: object, colors = false, width = 0): string =>
   requestLine(JSON.stringify({ level: 30, time: '2026-11-23T17:13:22.000Z', ...members }), { colors, width })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { createSealer, rewrapColumn } from '@gatewright/host/internal'
-import { sealedColumns } from '@gatewright/reference-host/internal'
+import { rewrapColumn } from '@gatewright/host/internal'
+import { createSealer } from '#packages/host/dist/records/sealed.js'
+import { sealedColumns } from '#packages/reference-host/dist/product/sealed-columns.js'
 import { onBothDatabases } from '../../harness/databases/host-tables.ts'
 
 const key = (id: string) => ({ id, secret: randomBytes(32) })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer, type RingKey } from '@gatewright/host/internal'
+import { createSealer, type RingKey } from '#packages/host/dist/records/sealed.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { FaultCode } from '@gatewright/kernel/internal'
+import type { FaultCode } from '#packages/kernel/dist/fault.js'
 import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'

@@ -1,7 +1,7 @@
 // How errors and replies of Fastify become responses of the gate.
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
-import type { Failure } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -1,7 +1,8 @@
 // What a route with the option `amount` reserves, and how the hold ends with the outcome of the run.
 import { Fault, scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Handler } from '@gatewright/http'
-import type { AmountCall, Failure, SpendingCall } from '@gatewright/http/internal'
+import type { AmountCall, SpendingCall } from '#packages/http/dist/handler-types.js'
+import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

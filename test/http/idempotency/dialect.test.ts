@@ -1,7 +1,7 @@
 // The statuses and the replay field that clients of other APIs expect.
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Decision } from '@gatewright/http'
-import type { IdempotencyDialect } from '@gatewright/http/internal'
+import type { IdempotencyDialect } from '#packages/http/dist/idempotency/dialect.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
-import type { Failure } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 import { created, rule, scopes, setUp, type Pay } from './spending.ts'

@@ -1,7 +1,9 @@
 // What the gate asks of the record of a write, and what it stores.
 import { allow, Fault, scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Decision, type Handler, type IdempotencyPort } from '@gatewright/http'
-import type { AliasPort, Failure, SpendingCall } from '@gatewright/http/internal'
+import type { AliasPort } from '#packages/http/dist/ports.js'
+import type { Failure } from '#packages/http/dist/options.js'
+import type { SpendingCall } from '#packages/http/dist/handler-types.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -1,5 +1,5 @@
 import { gate, type Handler } from '@gatewright/http'
-import type { Failure } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import type { Policy } from '@gatewright/scope-guard'
 import fc from 'fast-check'

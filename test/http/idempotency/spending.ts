@@ -1,6 +1,7 @@
 import { scopeCatalogue, type Rule } from '@gatewright/kernel'
 import { gate, type Handler } from '@gatewright/http'
-import type { Failure, SpendingCall } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
+import type { SpendingCall } from '#packages/http/dist/handler-types.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -1,7 +1,9 @@
 // What a transactional write asks of its record and its guard.
 import { allow, scopeCatalogue, type Rule } from '@gatewright/kernel'
 import { gate, type Decision, type HandlerResponse } from '@gatewright/http'
-import type { Failure, TransactionContext, TransactionPort } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
+import type { TransactionContext } from '#packages/http/dist/handler-types.js'
+import type { TransactionPort } from '#packages/http/dist/ports.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import type { SpendHold } from '@gatewright/scope-guard'

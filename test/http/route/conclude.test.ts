@@ -1,7 +1,8 @@
 // How a request ends: what is sent, reported and emitted.
 import { allow, Fault, scopeCatalogue, type Denial } from '@gatewright/kernel'
 import { gate, type Decision } from '@gatewright/http'
-import type { AliasPort, Failure, OpenGateOptions } from '@gatewright/http/internal'
+import type { AliasPort } from '#packages/http/dist/ports.js'
+import type { Failure, OpenGateOptions } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

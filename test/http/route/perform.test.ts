@@ -1,7 +1,7 @@
 // What the gate reads of a request, and what it takes for a response of a handler.
 import { allow, type Denial } from '@gatewright/kernel'
 import { gate, type HandlerResponse } from '@gatewright/http'
-import type { Failure } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 

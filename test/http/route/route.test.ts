@@ -1,7 +1,8 @@
 // The steps of a route: credential, limits, body, record, and what an existing handler gets.
 import { allow, scopeCatalogue, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
-import type { AliasPort, Outcome } from '@gatewright/http/internal'
+import type { Outcome } from '@gatewright/http/internal'
+import type { AliasPort } from '#packages/http/dist/ports.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -2,7 +2,8 @@
 // duplicates. Says `ready`, waits for a line, then prints what its clients got as one line of JSON.
 import { once } from 'node:events'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import type { Claim, IdempotencyDenial } from '@gatewright/idempotency-store/internal'
+import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
+import type { IdempotencyDenial } from '#packages/idempotency-store/dist/codes.js'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { postgresIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import type { Verdict } from '@gatewright/kernel'

@@ -1,5 +1,6 @@
 import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
-import type { IdempotencyDenial, LostRun } from '@gatewright/idempotency-store/internal'
+import type { IdempotencyDenial } from '#packages/idempotency-store/dist/codes.js'
+import type { LostRun } from '#packages/idempotency-store/dist/options.js'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import type { Verdict, Clock } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'

@@ -1,6 +1,6 @@
 // A run whose process is alive keeps its lease, up to a maximum. One that is killed or frozen loses it.
 import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
-import type { Claim } from '@gatewright/idempotency-store/internal'
+import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'

@@ -1,5 +1,5 @@
 import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
-import type { Claim } from '@gatewright/idempotency-store/internal'
+import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

@@ -1,5 +1,6 @@
 import { createIdempotency, type Idempotency, type RecoveryResult } from '@gatewright/idempotency-store'
-import type { Claim, LostRun } from '@gatewright/idempotency-store/internal'
+import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
+import type { LostRun } from '#packages/idempotency-store/dist/options.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { canonicalJson } from '@gatewright/idempotency-store/internal'
+import { canonicalJson } from '#packages/idempotency-store/dist/request/canonical-json.js'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import { createIdempotency } from '@gatewright/idempotency-store'
-import type { FingerprintMode } from '@gatewright/idempotency-store/internal'
+import type { FingerprintMode } from '#packages/idempotency-store/dist/request/fingerprint.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,7 +1,7 @@
 // Stored responses are encrypted by option, on every store, with keys that can be replaced.
 import { randomBytes } from 'node:crypto'
 import { createIdempotency, createLostRuns, type IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { ResponseEncryption } from '@gatewright/idempotency-store/internal'
+import type { ResponseEncryption } from '#packages/idempotency-store/dist/response/encryption.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import {
   migrateIdempotency,

@@ -4,7 +4,8 @@ import {
   type IdempotencyStorage,
   type StoredResponse,
 } from '@gatewright/idempotency-store'
-import type { RunOrReplay, StoredSpend } from '@gatewright/idempotency-store/internal'
+import type { RunOrReplay } from '#packages/idempotency-store/dist/idempotency.js'
+import type { StoredSpend } from '#packages/idempotency-store/dist/response/stored-response.js'
 import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,

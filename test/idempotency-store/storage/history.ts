@@ -1,5 +1,5 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { Ending, BeginResult } from '@gatewright/idempotency-store/internal'
+import type { Ending, BeginResult } from '#packages/idempotency-store/dist/storage/port.js'
 import { isDeepStrictEqual } from 'node:util'
 
 /** One call of the port with everything it was given. */

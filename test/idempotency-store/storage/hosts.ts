@@ -1,6 +1,6 @@
 // Hosts over one Postgres whose storages batch calls, and the statements that they send.
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { Ending, BeginResult } from '@gatewright/idempotency-store/internal'
+import type { Ending, BeginResult } from '#packages/idempotency-store/dist/storage/port.js'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { BeginResult } from '@gatewright/idempotency-store/internal'
+import type { BeginResult } from '#packages/idempotency-store/dist/storage/port.js'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'

@@ -1,4 +1,4 @@
-import type { Ending, BeginResult } from '@gatewright/idempotency-store/internal'
+import type { Ending, BeginResult } from '#packages/idempotency-store/dist/storage/port.js'
 import { postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault, GRACE_MS } from '@gatewright/kernel'
 import type { SqlClient, SqlRow } from '@gatewright/kernel/sql'

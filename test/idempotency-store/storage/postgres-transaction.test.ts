@@ -5,7 +5,7 @@ import {
   postgresTransactionalIdempotency,
 } from '@gatewright/idempotency-store/postgres'
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { BeginResult, Ending } from '@gatewright/idempotency-store/internal'
+import type { BeginResult, Ending } from '#packages/idempotency-store/dist/storage/port.js'
 import { GRACE_MS } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlTransaction } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { aliasTable } from '@gatewright/reference-host/internal'
+import { aliasTable } from '#packages/reference-host/dist/product/aliases.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'

@@ -1,5 +1,5 @@
 import { legacyPaths } from '@gatewright/legacy-alias-router'
-import { aliasTable } from '@gatewright/reference-host/internal'
+import { aliasTable } from '#packages/reference-host/dist/product/aliases.js'
 
 /** A request in current names. */
 export interface Current {

@@ -1,6 +1,6 @@
 // Reading ranges of blocks from nodes with limits of their own.
 import { Fault } from '@gatewright/kernel'
-import type { TransferQuery } from '@gatewright/reference-host/internal'
+import type { TransferQuery } from '#packages/reference-host/dist/chain/reader.js'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
 

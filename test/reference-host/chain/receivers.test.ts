@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readConfig } from '@gatewright/reference-host'
-import { unitsOf, type PayinReceiver } from '@gatewright/reference-host/internal'
+import { unitsOf, type PayinReceiver } from '#packages/reference-host/dist/chain/receivers.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { getAddress } from 'viem'

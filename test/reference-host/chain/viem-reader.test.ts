@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { viemReader, type ChainReader } from '@gatewright/reference-host/internal'
+import { viemReader } from '#packages/reference-host/dist/chain/viem-reader.js'
+import type { ChainReader } from '#packages/reference-host/dist/chain/reader.js'
 import t from 'tap'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { accountOf, deployErc20, TOKENS } from '../../harness/chain/erc20.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readConfig } from '@gatewright/reference-host'
-import { branchOfXpub } from '@gatewright/reference-host/internal'
+import { branchOfXpub } from '#packages/reference-host/dist/chain/xpub.js'
 
 import fc from 'fast-check'
 import t from 'tap'

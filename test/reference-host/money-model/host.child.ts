@@ -8,7 +8,8 @@ import {
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '@gatewright/reference-host'
-import type { Asset, DepositProvider } from '@gatewright/reference-host/internal'
+import type { Asset } from '#packages/reference-host/dist/providers/catalogue.js'
+import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 
 const JOBS_EVERY_MS = 250
 const journal = process.env['JOURNAL'] as string

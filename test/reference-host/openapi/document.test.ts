@@ -1,5 +1,5 @@
 import type { Operation } from '@gatewright/host'
-import { openApiDocument } from '@gatewright/host/internal'
+import { openApiDocument } from '#packages/host/dist/openapi/document.js'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeepStrictEqual } from 'node:util'

@@ -1,5 +1,5 @@
 import { docsLink } from '@gatewright/kernel/internal'
-import { errorAdvice, ruleMeanings } from '@gatewright/reference-host/internal'
+import { errorAdvice, ruleMeanings } from '#packages/reference-host/dist/product/errors.js'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
 import { startPageHost } from '../../harness/browser/browser.ts'

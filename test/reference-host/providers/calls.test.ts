@@ -1,5 +1,6 @@
 import type { KycProvider } from '@gatewright/reference-host'
-import { type DepositProvider, sampleApplication } from '@gatewright/reference-host/internal'
+import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
+import { sampleApplication } from '#packages/reference-host/dist/testing/kyc-provider.js'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { internals } from '../../harness/internals.ts'

@@ -2,7 +2,8 @@ import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { collectTests, failingTests, manualClock, type TestRunner } from '@gatewright/kernel/testing'
 import type { WithdrawalProvider } from '@gatewright/reference-host'
-import type { Catalogue, DepositProvider } from '@gatewright/reference-host/internal'
+import type { Catalogue } from '#packages/reference-host/dist/providers/catalogue.js'
+import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 import {
   type DepositProviderUnderTest,
   type WithdrawalProviderUnderTest,

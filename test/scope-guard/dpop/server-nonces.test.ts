@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createGuard, type GuardOptions } from '@gatewright/scope-guard'
 import { manualClock } from '@gatewright/kernel/testing'
-import type { DpopOptions } from '@gatewright/scope-guard/internal'
+import type { DpopOptions } from '#packages/scope-guard/dist/dpop/options.js'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
 import t from 'tap'
 import { bench, claims, field, session, sign, signingKey } from '../issuer.ts'

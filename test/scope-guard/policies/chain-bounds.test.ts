@@ -7,7 +7,7 @@ import {
   type Policy,
   type PolicyDocument,
 } from '@gatewright/scope-guard'
-import type { Chain } from '@gatewright/scope-guard/internal'
+import type { Chain } from '#packages/scope-guard/dist/policies/chain.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'

@@ -1,5 +1,5 @@
 import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
-import type { Chain } from '@gatewright/scope-guard/internal'
+import type { Chain } from '#packages/scope-guard/dist/policies/chain.js'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'

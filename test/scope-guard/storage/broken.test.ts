@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
 import type { SpendStorage } from '@gatewright/scope-guard'
-import type { CounterUsage } from '@gatewright/scope-guard/internal'
+import type { CounterUsage } from '#packages/scope-guard/dist/storage/port.js'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'

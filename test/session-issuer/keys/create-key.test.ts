@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { race } from '@gatewright/kernel/testing'
 import { keyPattern, type Issuer, type KeyRecord } from '@gatewright/session-issuer'
-import type { CreatedKey } from '@gatewright/session-issuer/internal'
+import type { CreatedKey } from '#packages/session-issuer/dist/keys/create-key.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
-import type { KeyPage, ListPosition } from '@gatewright/session-issuer/internal'
+import type { ListPosition } from '@gatewright/session-issuer/internal'
+import type { KeyPage } from '#packages/session-issuer/dist/keys/list-keys.js'
 import { DAY, must, newKey, newSession, setUp, setUpStored } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */

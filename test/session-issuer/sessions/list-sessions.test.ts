@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
-import type { ListPosition, SessionPage } from '@gatewright/session-issuer/internal'
+import type { ListPosition } from '@gatewright/session-issuer/internal'
+import type { SessionPage } from '#packages/session-issuer/dist/sessions/list-sessions.js'
 import { must, newKey, newSession, OWNER, setUp } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */

@@ -1,5 +1,5 @@
 import { createIssuer, type Issuer, type SigningKeyStorage } from '@gatewright/session-issuer'
-import type { SigningKey } from '@gatewright/session-issuer/internal'
+import type { SigningKey } from '#packages/session-issuer/dist/storage/signing-port.js'
 import { decodeProtectedHeader } from 'jose'
 import t from 'tap'
 import { DAY, memorySigningKeys, must, newKey, setUp, type SetUp } from '../fixtures.ts'

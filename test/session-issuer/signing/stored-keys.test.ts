@@ -1,7 +1,7 @@
 // Signing keys as a store holds them: encrypted, and checked when they are read.
 import { createCipheriv, randomBytes } from 'node:crypto'
 import type { SigningKeyStorage } from '@gatewright/session-issuer'
-import type { SigningKey } from '@gatewright/session-issuer/internal'
+import type { SigningKey } from '#packages/session-issuer/dist/storage/signing-port.js'
 import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import t from 'tap'
 import { openSqlite } from '../../harness/stores.ts'

@@ -3,7 +3,12 @@
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
-import { auditEntry, keyRecord, policyIdOf, sessionRecord } from '@gatewright/session-issuer/internal'
+import {
+  auditEntry,
+  keyRecord,
+  policyIdOf,
+  sessionRecord,
+} from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'

@@ -16,7 +16,7 @@ import {
   sessionStorageFaults,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { sessionRecord } from '@gatewright/session-issuer/internal'
+import { sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { memorySigningKeys } from '../fixtures.ts'
 

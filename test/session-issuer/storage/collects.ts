@@ -1,6 +1,7 @@
 import { GRACE_MS } from '@gatewright/kernel'
 import type { IssuerStorage } from '@gatewright/session-issuer'
-import { auditEntry, keyRecord, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
+import { routeOf } from '@gatewright/session-issuer/internal'
+import { auditEntry, keyRecord, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 
 /** Ids of rows of the account `acc`. */

@@ -1,5 +1,5 @@
 // What a store returns is checked member by member: a wrong one is a fault, and never a key with other rights.
-import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
+import { auditEntry, keyRecord, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 
 type Read = (value: unknown) => object

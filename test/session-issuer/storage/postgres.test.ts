@@ -11,7 +11,7 @@ import {
   sessionStorageFaults,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { auditEntry, childOf, sessionRecord } from '@gatewright/session-issuer/internal'
+import { auditEntry, childOf, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'

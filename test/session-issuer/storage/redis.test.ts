@@ -13,7 +13,7 @@ import {
   keyRecord,
   policyIdOf,
   sessionRecord,
-} from '@gatewright/session-issuer/internal'
+} from '#packages/session-issuer/dist/testing/sample-records.js'
 import { fromIoredis } from '@gatewright/kernel/redis'
 import t from 'tap'
 import { IOREDIS_SETTINGS } from '../../harness/databases/client-settings.ts'

@@ -7,7 +7,13 @@ import {
   sessionStorageContract,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { auditEntry, childOf, keyRecord, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
+import { routeOf } from '@gatewright/session-issuer/internal'
+import {
+  auditEntry,
+  childOf,
+  keyRecord,
+  sessionRecord,
+} from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'

@@ -1,7 +1,8 @@
 // The calls that check signatures of contract wallets, with replies made by hand.
 import { mock } from 'node:test'
 import { createVerifier, type VerifierOptions } from '@gatewright/signature-verifier'
-import type { ContractWalletOptions, RpcClient } from '@gatewright/signature-verifier/internal'
+import type { RpcClient } from '@gatewright/signature-verifier/internal'
+import type { ContractWalletOptions } from '#packages/signature-verifier/dist/signatures/contract-wallet.js'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { fieldsFor, newWallet, openVerifier, signed, textB } from '../wallets.ts'

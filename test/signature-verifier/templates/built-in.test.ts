@@ -8,7 +8,7 @@ import {
   requestDigest,
   type Eip4361Message,
 } from '@gatewright/signature-verifier'
-import { agentBootstrap, signInWithEthereum } from '@gatewright/signature-verifier/internal'
+import { agentBootstrap, signInWithEthereum } from '#packages/signature-verifier/dist/templates/built-in.js'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import type { Operation } from '@gatewright/host'
-import { assertOperationTable } from '@gatewright/host/internal'
+import { assertOperationTable } from '#packages/host/dist/http/operations/operation-table.js'
 import t from 'tap'
 
 const sound = {

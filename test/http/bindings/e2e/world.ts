@@ -8,7 +8,9 @@ import {
   type OpenCall,
   type Gate,
 } from '@gatewright/http'
-import type { Failure, GuardedCall, Route, SpendingCall } from '@gatewright/http/internal'
+import type { GuardedCall, Route } from '@gatewright/http/internal'
+import type { Failure } from '#packages/http/dist/options.js'
+import type { SpendingCall } from '#packages/http/dist/handler-types.js'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'

@@ -1,6 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import { createLedger, ledgerAccounts, newId } from '@gatewright/host/internal'
-import { systemAccounts } from '@gatewright/reference-host/internal'
+import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
 import { bearer } from '../../../harness/host.ts'
 import { newMoneyUser } from '../../harness/money.ts'

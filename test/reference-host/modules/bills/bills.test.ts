@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createLedger } from '@gatewright/host/internal'
-import { systemAccounts } from '@gatewright/reference-host/internal'
+import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
 import type { HttpResponse } from '../../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'

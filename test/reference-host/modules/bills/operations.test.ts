@@ -1,6 +1,6 @@
 // The operations of bills, called without a host around them.
 import { ledgerAccounts } from '@gatewright/host/internal'
-import { systemAccounts } from '@gatewright/reference-host/internal'
+import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'

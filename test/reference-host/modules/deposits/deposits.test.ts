@@ -1,5 +1,5 @@
 import { manualClock } from '@gatewright/kernel/testing'
-import type { DepositProvider } from '@gatewright/reference-host/internal'
+import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 import t, { type Test } from 'tap'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'

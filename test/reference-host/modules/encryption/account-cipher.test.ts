@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
-import { accountCipher, type AccountKeys, type EncryptedText } from '@gatewright/reference-host/internal'
+import {
+  accountCipher,
+  type EncryptedText,
+} from '#packages/reference-host/dist/modules/encryption/account-cipher.js'
+import type { AccountKeys } from '#packages/reference-host/dist/modules/encryption/account-keys.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../../harness/random-cases.ts'

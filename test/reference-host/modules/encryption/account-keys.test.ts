@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock, race } from '@gatewright/kernel/testing'
-import { accountCipher, accountKeys } from '@gatewright/reference-host/internal'
-import { createSealer } from '@gatewright/host/internal'
+import { accountCipher } from '#packages/reference-host/dist/modules/encryption/account-cipher.js'
+import { accountKeys } from '#packages/reference-host/dist/modules/encryption/account-keys.js'
+import { createSealer } from '#packages/host/dist/records/sealed.js'
 import { onBothDatabases } from '../../../harness/databases/host-tables.ts'
 
 const sealer = createSealer([{ id: 'test', secret: randomBytes(32) }])

@@ -1,6 +1,6 @@
 // The texts of a sign-in and the tokens that it gives.
 import { createHash, randomBytes } from 'node:crypto'
-import { createSealer } from '@gatewright/host/internal'
+import { createSealer } from '#packages/host/dist/records/sealed.js'
 import { GRACE_MS } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

@@ -3,7 +3,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Fault } from '@gatewright/kernel'
 import type { Providers, WithdrawalProvider } from '@gatewright/reference-host'
-import type { Asset, DepositProvider } from '@gatewright/reference-host/internal'
+import type { Asset } from '#packages/reference-host/dist/providers/catalogue.js'
+import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 
 /** An amount whose response is lost. */
 const LOST = 777

@@ -1,12 +1,8 @@
 // What card networks ask for, without a host around it.
 import type { SqlClient } from '@gatewright/kernel/sql'
-import {
-  closed,
-  compileSchema,
-  ledgerAccounts,
-  moneyIdOf,
-  type AppliedEvent,
-} from '@gatewright/host/internal'
+import { compileSchema, ledgerAccounts, type AppliedEvent } from '@gatewright/host/internal'
+import { closed } from '#packages/host/dist/schemas/closed.js'
+import { moneyIdOf } from '#packages/host/dist/http/provider-events/provider-event-types.js'
 import type { Test } from 'tap'
 import { NEW_CARD } from '../card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { branchOfXpub } from '@gatewright/reference-host/internal'
+import { branchOfXpub } from '#packages/reference-host/dist/chain/xpub.js'
 import t from 'tap'
 import { HDKey, mnemonicToAccount } from 'viem/accounts'
 import { accountOf } from '../../../../harness/chain/erc20.ts'

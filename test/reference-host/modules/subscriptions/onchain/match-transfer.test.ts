@@ -4,8 +4,8 @@ import {
   mismatch,
   type Mismatch,
   type Payable,
-  type TokenTransfer,
-} from '@gatewright/reference-host/internal'
+} from '#packages/reference-host/dist/modules/subscriptions/onchain/match-transfer.js'
+import type { TokenTransfer } from '#packages/reference-host/dist/chain/reader.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../../../harness/holds.ts'

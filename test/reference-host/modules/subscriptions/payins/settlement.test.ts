@@ -1,6 +1,6 @@
 import { rows } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
-import { systemAccounts } from '@gatewright/reference-host/internal'
+import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
 import { internals } from '../../../../harness/internals.ts'
 import { uniqueName } from '../../../../harness/stores.ts'

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
+import { extendTerm, termEnd, type PaidTerm } from '#packages/reference-host/dist/product/plans.js'
 import {
-  extendTerm,
   nextStatus,
   PAYIN_MOVES,
   PAYIN_STATUSES,
-  termEnd,
-  type PaidTerm,
   type PayinCause,
   type PayinStatus,
-} from '@gatewright/reference-host/internal'
+} from '#packages/reference-host/dist/modules/subscriptions/payins/states.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../../../harness/holds.ts'
