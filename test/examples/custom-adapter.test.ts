@@ -1,6 +1,7 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { GRACE_MS } from '@gatewright/kernel'
 import t from 'tap'
 import { journalStorage } from '../../examples/custom-adapter/journal-storage.ts'
@@ -59,4 +60,15 @@ t.test('a claim after close is a fault, and counts as a claim, since it may have
   await storage.close()
   await t.rejects(storage.claim('a', MINUTE, 0), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
   t.notOk(await storage.claim('a', MINUTE, 0))
+})
+
+t.test('the adapter of each page under docs/adapters passes the suites of its port', async t => {
+  const names = readdirSync('docs/adapters').map(page => page.replace(/\.md$/, ''))
+  t.ok(names.length >= 6)
+  const imports = names.map(
+    name => `await import('${pathToFileURL(`build/examples/custom-adapter/${name}.js`).href}')`,
+  )
+  const script = [...imports, "console.log('all have passed')"].join('\n')
+  const { code, output } = await runNode(['--input-type=module', '-e', script])
+  t.match({ code, output }, { code: 0, output: /^all have passed$/m }, output)
 })

@@ -5,23 +5,6 @@ import { posix } from 'node:path'
 const REPOSITORY = 'https://github.com/gatewright/gatewright/blob/main/'
 const LINK = /\[([^\]]+)\]\(([^)]+)\)/g
 
-/** The part of a page below a heading, with the heading, up to the next heading of the same or a higher level. */
-export function section(page: string, heading: string): string {
-  const lines = readFileSync(page, 'utf8').split('\n')
-  const start = lines.indexOf(heading)
-  if (start < 0) throw new Error(`${page} has no heading "${heading}"`)
-  const level = heading.indexOf(' ')
-  const rest = lines.slice(start + 1)
-  const end = rest.findIndex(line => /^#+ /.test(line) && line.indexOf(' ') <= level)
-  return [heading, ...rest.slice(0, end < 0 ? rest.length : end)].join('\n').trim()
-}
-
-/** A page up to its first heading of the second level, without its title. */
-function introduction(page: string): string {
-  const [first = ''] = readFileSync(page, 'utf8').split(/^## /m)
-  return first.replace(/^# .*\n/, '').trim()
-}
-
 /** Links that work outside the repository. */
 function absolute(markdown: string, folder: string): string {
   return markdown.replace(LINK, (_, text: string, target: string) => {
@@ -43,7 +26,7 @@ export function llmsText(): string {
   return [`# ${title}`, '', `> ${summary}`, '', AGENTS_FIRST, ...lists, ''].join('\n')
 }
 
-const AGENTS_FIRST = `Coding agents: read [the guide for agents](${REPOSITORY}docs/agents.md) before you write code.`
+const AGENTS_FIRST = `Not on npm yet: the first lines of [the guide for coding agents](${REPOSITORY}docs/agents.md) say how to install. Read it before you write code.`
 
 /** One line for each link of an item. What the item says after a colon stands behind each of them. */
 function linesOfItem(item: string): string[] {
@@ -59,14 +42,16 @@ export function agentsPage(): string {
   const [example = ''] = /^```ts\n[^]*?^```$/m.exec(readFileSync('README.md', 'utf8')) ?? []
   return `# Guide for coding agents
 
-Made from the other pages by \`npm run docs:update\`. It has what you must know before you add Gatewright to a server. All other pages are in
-[llms.txt](llms.txt).
+**Install.** The packages are not on npm yet. In a checkout of this repository run \`npm ci && npm run pack:packages\`, then in your project
+\`npm install PATH/gatewright/build/tarballs/*.tgz\` ([packages](../README.md#packages)). All other pages are in [llms.txt](llms.txt).
 
 ## Rules
 
 - Give every write a name of the form \`tag.verb\`, and keep it: it is part of the record of each idempotency key.
 - Pass \`effectId\` to the system that makes the effect, as its idempotency key. It is the same in every run of one request.
 - Respond with 400, 402, 403 or 422 only if nothing happened: such a response frees the key. If you do not know, throw.
+- An error that a handler throws leaves the outcome unknown. If nothing had happened, throw \`nothingHappened(error)\`.
+- Amounts are integer US cents. Name every cap in \`policy\`, and say in \`spends\` what a write spends.
 - Never write a token, an API key or an idempotency key of a client into a log.
 - Do not catch a \`Fault\` to let a request pass: it means that a check could not be made.
 
@@ -74,24 +59,22 @@ Made from the other pages by \`npm run docs:update\`. It has what you must know 
 
 ${example}
 
-${section('docs/README.md', '# Documentation')
-  .split('\n')
-  .slice(1)
-  .join('\n')
-  .replace(/^\*\*The reference host[^]*/m, '')
-  .replace('**Start**', 'The page of each framework:')
-  .trim()}
+To test it, use \`gatewright/testing\`: it has an issuer whose tokens are really verified, a clock, and a payment processor ([Test your own routes](testing.md)).
+Send one request to each route, one repeat with its key, and one payment above the cap.
 
-${section('docs/idempotency.md', '## Which responses are stored')}
+## Where to look
 
-${section('docs/idempotency.md', '## When a key is free again')}
-
-${section('docs/policies.md', '## Members')}
-
-${section('docs/production.md', '## Money')}
-
-## Errors
-
-${introduction('docs/errors.md')}
+| For | Page |
+|---|---|
+| the mount of a framework | [quick starts](README.md) |
+| what holds on every server | [after the quick start](after-quick-start.md) |
+| every option | [\`gatewright\`](../packages/gatewright/README.md#options) |
+| which responses are stored, and when a key is free again | [idempotency](idempotency.md#which-responses-are-stored) |
+| members of a policy, and recipes | [policies](policies.md#members) |
+| stores | [storage](storage.md#choose-a-store) |
+| before real money moves | [production](production.md) |
+| a code of an error, with an example | [errors](errors.md) |
+| a 401 | [401? Read this](401.md) |
+| the API of the reference host, as a partner | [partners](partners.md), [API by example](api.md) |
 `
 }

@@ -146,7 +146,7 @@ export async function allCauses(): Promise<readonly Cause[]> {
   return found
 }
 
-/** The rows of the table of causes. Throws for a cause without a sentence, and for a sentence of no cause. */
+/** The rows of the reasons in docs/errors.md: why a token is denied is in docs/401.md, and rules have sections. Throws for a cause without a sentence, and for a sentence of no cause. */
 export function causeRows(causes: readonly Cause[], sentences: Sentences = SENTENCES): string[] {
   const undescribed = causes.filter(({ text }) => !Object.hasOwn(sentences, text) || sentences[text] === '')
   if (undescribed.length > 0) {
@@ -154,8 +154,7 @@ export function causeRows(causes: readonly Cause[], sentences: Sentences = SENTE
   }
   const unsaid = Object.keys(sentences).filter(text => !causes.some(cause => cause.text === text))
   if (unsaid.length > 0) throw new Error(`no package says: ${unsaid.join(', ')}`)
-  return causes.map(
-    ({ kind, text, packages }) =>
-      `| \`${text}\` | \`${kind}\` | ${sentences[text]} | ${packages.join(', ')} |`,
-  )
+  return causes
+    .filter(({ kind, packages }) => kind === 'reason' && !packages.includes('scope-guard'))
+    .map(({ text, packages }) => `| \`${text}\` | ${sentences[text]} | ${packages.join(', ')} |`)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { allCauses, causeRows } from './causes.ts'
+import { allCauses, causeRows, SENTENCES } from './causes.ts'
 import { allCodes, faultCodes } from './errors.ts'
 
 t.test('the code lists of all packages are seen, each code with one status', async t => {
@@ -41,17 +41,35 @@ t.test('every rule that a policy can have is listed as a rule', async t => {
   )
 })
 
-t.test('docs/errors.md says every cause in one row with its sentence', async t => {
+t.test('docs/errors.md or docs/401.md says every cause with its sentence', async t => {
+  const pages = readFileSync('docs/errors.md', 'utf8') + readFileSync('docs/401.md', 'utf8')
+  const causes = await allCauses()
+  t.ok(causes.length > 50)
+  for (const { text } of causes)
+    t.ok(pages.includes(`\`${text}\``) && pages.includes(SENTENCES[text] ?? '?'), text)
+})
+
+t.test('docs/errors.md has an anchor with an example for each code and each rule', async t => {
   const page = readFileSync('docs/errors.md', 'utf8')
-  const rows = causeRows(await allCauses())
-  t.ok(rows.length > 50)
-  for (const row of rows) t.ok(page.includes(`\n${row}\n`), row)
+  const rules = (await allCauses()).flatMap(({ kind, text }) => (kind === 'rule' ? [text] : []))
+  const codes = [...(await allCodes()).keys()]
+  for (const [heading, error] of [
+    ...codes.map(code => [`### \`${code}\`\n`, `{"error":"${code}",`]),
+    ...rules.map(rule => [
+      `### <a id="policy_blocked.${rule}"></a>\`${rule}\`\n`,
+      `{"error":"policy_blocked","rule":"${rule}",`,
+    ]),
+  ] as [string, string][]) {
+    const [, section = ''] = page.split(heading)
+    t.match(section.split('\n### ')[0], error, heading)
+  }
 })
 
 t.test('a cause without a sentence fails by its name, and so does a sentence of no cause', async t => {
   const cause = { kind: 'reason', text: 'no kid', packages: ['scope-guard'] } as const
-  t.same(causeRows([cause], { 'no kid': 'The token names no key.' }), [
-    '| `no kid` | `reason` | The token names no key. | scope-guard |',
+  const ofIssuer = { ...cause, packages: ['session-issuer'] }
+  t.same(causeRows([ofIssuer], { 'no kid': 'The token names no key.' }), [
+    '| `no kid` | The token names no key. | session-issuer |',
   ])
   t.throws(() => causeRows([cause], {}), /describe in test\/workspace\/causes\.ts: no kid/)
   t.throws(() => causeRows([cause], { 'no kid': '' }), /describe .*: no kid/)

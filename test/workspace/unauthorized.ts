@@ -95,7 +95,7 @@ export function reasonSections(reasons: readonly string[], ways: Sentences = WAY
     throw new Error(`say what to do in test/workspace/unauthorized.ts: ${missing.join(', ')}`)
   const unsaid = Object.keys(ways).filter(reason => !reasons.includes(reason))
   if (unsaid.length > 0) throw new Error(`scope-guard gives no such reason: ${unsaid.join(', ')}`)
-  return reasons.map(reason => `### \`${reason}\`\n\n${SENTENCES[reason]}\n\nWhat to do: ${ways[reason]}`)
+  return reasons.map(reason => `### \`${reason}\`\n\n${SENTENCES[reason]} ${ways[reason]}`)
 }
 
 /** Writes `docs/401.md`. */
@@ -107,17 +107,16 @@ const PAGE = `# 401? Read this
 
 <!-- Written by \`npm run docs:update\` from the reasons of scope-guard and test/workspace/unauthorized.ts. -->
 
-The response does not say why a token is denied, because that would help an attacker who guesses. Three ways to see the reason:
+The response does not say why a token is denied, because that would help an attacker. Three ways to see the reason:
 
-1. The gate writes each reason once to stderr, with what was expected and what came, such as \`audience: expected https://payments.example, token has https://other\`.
-   The option \`hint\` of \`gate\` takes a function instead, or false for none.
-2. \`observe\` gets it in every decision event:
+1. The gate writes each reason once to stderr, such as \`audience: expected https://payments.example, token has https://other\`. The option \`hint\` of
+   \`gate\` takes a function instead, or false for none.
+2. \`observe\` gets it in every decision event (without a gate: \`reason\` of the result of \`guard.check\`):
 
    \`\`\`ts
    gate({ guard, scopes, observe: ({ status, code, reason }) => console.log(status, code, reason) })
    \`\`\`
 
-   Without a gate, read \`reason\` from the result of \`guard.check\`.
 3. \`gatewright explain-token\` prints header and claims of a token and the check that fails:
 
    \`\`\`sh
@@ -125,19 +124,16 @@ The response does not say why a token is denied, because that would help an atta
      --issuer https://login.example.com --audience https://api.example < token.txt
    \`\`\`
 
-   The token comes from the standard input or from \`--file\`, never as an argument, which other users of the machine could read. It does not
-   leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. The signature of the token is not
-   printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
+   It reads the token from the standard input or \`--file\`, since other users of the machine could read an argument. It fetches only the metadata and
+   the key set of \`--issuer\`, or that of \`--keys\`, and prints no signature. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
 
 Related responses:
 
-- A reason about a nonce belongs to a 401 \`use_dpop_nonce\`, one about a DPoP proof to a 401 \`invalid_dpop_proof\`, every other reason to a 401
-  \`unauthorized\`.
-- An expired token gets a 401 \`session_expired\` without a reason. Get a new token. If the token is new, check the clock of the machine.
-- A token without a needed scope gets a 403 \`insufficient_scope\`. If a token names scopes of the client and permissions of the user,
+- A reason about a nonce belongs to a 401 \`use_dpop_nonce\`, one about a DPoP proof to \`invalid_dpop_proof\`, every other one to \`unauthorized\`.
+- An expired token gets 401 \`session_expired\`. If the token is new, check the clock of the machine.
+- A token without a needed scope gets 403 \`insufficient_scope\`. If it names scopes of the client and permissions of the user,
   [both must allow the operation](../packages/scope-guard/README.md#what-client-and-user-may-do).
-- A 503 instead of a 401 says that the verification keys are unavailable. The fault, in \`report\` and in the decision event, names the URL
-  and the cause.
+- A 503 says that the verification keys are unavailable. The fault in the decision event names the URL and the cause.
 
 ## Reasons
 

@@ -11,8 +11,10 @@ t.test('/errors has an anchor for each code and for each rule, and no markup of 
   const response = await fetch(`${host.url}/errors`)
   t.match(response.headers.get('content-security-policy'), /default-src 'none'/)
   const page = await response.text()
-  const anchors = [...page.matchAll(/<dt id="(\w+)">/g)].map(([, id]) => id)
-  t.same(new Set(anchors), new Set([...Object.keys(errorAdvice), ...Object.keys(ruleMeanings)]))
+  const anchors = [...page.matchAll(/<dt id="([\w.]+)">/g)].map(([, id]) => id)
+  const rules = Object.keys(ruleMeanings).map(rule => `policy_blocked.${rule}`)
+  t.same(new Set(anchors), new Set([...Object.keys(errorAdvice), ...rules]))
+  t.equal(page.match(/<pre>\{/g)?.length, anchors.length, 'each has an example')
   t.equal(anchors.length, new Set(anchors).size)
   const [, list = ''] = /<h2>Codes<\/h2>([^]*)<\/main>/.exec(page) ?? []
   t.notMatch(list, /`|\]\(/)

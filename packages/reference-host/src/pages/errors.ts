@@ -1,23 +1,41 @@
 import { docsLink } from '@gatewright/kernel/internal'
+import { errorExamples, ruleExamples } from '../product/error-examples.ts'
 import { errorAdvice, errorCodes, ruleMeanings } from '../product/errors.ts'
 import { escapeText } from './escape.ts'
 
-/** Makes the lists of `/errors`: an anchor for each code and for each rule of `policy_blocked`. */
+/** Makes the lists of `/errors`: for each code and each rule of `policy_blocked` an anchor, what it means and an example. */
 export function errorSections(): string {
-  const codes = Object.entries(errorCodes)
-    .toSorted(([a, status], [b, other]) => status - other || a.localeCompare(b))
-    .map(([code, status]) => entry(code, ` <span class="muted">${status}</span>`, adviceOf(code)))
-  const rules = Object.entries(ruleMeanings).map(([rule, meaning]) => entry(rule, '', meaning))
-  return `<h2>Codes</h2><dl class="errors">${codes.join('')}</dl>
-<h2>Rules of <code>policy_blocked</code></h2><dl class="errors">${rules.join('')}</dl>`
+  const codes = Object.keys(errorCodes) as (keyof typeof errorCodes)[]
+  const rules = Object.keys(ruleMeanings) as (keyof typeof ruleMeanings)[]
+  const ofCodes = codes
+    .toSorted((a, b) => errorCodes[a] - errorCodes[b] || a.localeCompare(b))
+    .map(code =>
+      entry({ anchor: code, name: code, beside: String(errorCodes[code]), text: errorAdvice[code] }, [
+        code,
+        errorExamples[code],
+      ]),
+    )
+  const ofRules = rules.map(rule =>
+    entry({ anchor: `policy_blocked.${rule}`, name: rule, beside: '', text: ruleMeanings[rule] }, [
+      'policy_blocked',
+      { rule, ...ruleExamples[rule] },
+    ]),
+  )
+  return `<h2>Codes</h2><dl class="errors">${ofCodes.join('')}</dl>
+<h2>Rules of <code>policy_blocked</code></h2><dl class="errors">${ofRules.join('')}</dl>`
 }
 
-function adviceOf(code: string): string {
-  return (errorAdvice as Readonly<Record<string, string>>)[code] ?? ''
+interface Entry {
+  readonly anchor: string
+  readonly name: string
+  readonly beside: string
+  readonly text: string
 }
 
-function entry(name: string, beside: string, text: string): string {
-  return `<dt id="${name}"><code>${name}</code>${beside}</dt><dd>${inline(text)}</dd>`
+function entry({ anchor, name, beside, text }: Entry, [error, members]: [string, object]): string {
+  const example = escapeText(JSON.stringify({ error, ...members }, undefined, 2))
+  const muted = beside === '' ? '' : ` <span class="muted">${beside}</span>`
+  return `<dt id="${anchor}"><code>${name}</code>${muted}</dt><dd>${inline(text)}<pre>${example}</pre></dd>`
 }
 
 /** Renders the code and the links of a sentence. */

@@ -16,7 +16,8 @@ export function llmsText({ serviceName, environment, origin, pages }: HostFacts)
 ${pages.docs ? `- [API reference](${origin}/docs): the description for people\n` : ''}${pages.helper ? `- [Console](${origin}/helper): a person signs in with a wallet, makes a key and sets its limits\n` : ''}
 ## Gatewright, the software of this host
 
-- [Guide for agents](${docsLink('agents.md')})
+- [Guide for agents](${docsLink('agents.md')}): how to install and use it
+- [For partners](${docsLink('partners.md')}): from a key to live money, call by call
 - [All pages](${docsLink('llms.txt')})
 `
 }

@@ -131,9 +131,14 @@ function withoutEnvelope(
     outcome.kind === 'denial'
       ? denialResponse(inSentences(outcome.denial), shape)
       : failureResponse(outcome.error, shape)
-  const body = response.body as { readonly error: string }
-  const more = { ...(requestId === undefined ? {} : { requestId }), docs: `${errorsPage}#${body.error}` }
+  const body = response.body as { readonly error: string; readonly rule?: unknown }
+  const more = { ...(requestId === undefined ? {} : { requestId }), docs: `${errorsPage}#${anchorOf(body)}` }
   return { ...response, body: { ...body, ...more } }
+}
+
+/** The anchor of an error on the page of errors: its code, and of a denial by a rule also the rule. */
+function anchorOf({ error, rule }: { readonly error: string; readonly rule?: unknown }): string {
+  return error === 'policy_blocked' && typeof rule === 'string' ? `${error}.${rule}` : error
 }
 
 function inSentences(denial: DenialWithHeaders): DenialWithHeaders {
