@@ -18,7 +18,11 @@ import { makeOpenConsole, type ConsoleRequest } from './sessions/open-console.ts
 import { makeListKeys, type KeyPage } from './keys/list-keys.ts'
 import type { ListRequest } from './list-request.ts'
 import type { SessionPage } from './sessions/list-sessions.ts'
-import { makeSessionMethods, type RevocationCounts } from './sessions/manage-sessions.ts'
+import {
+  makeSessionMethods,
+  type RevocationCounts,
+  type SessionWithKeysEnded,
+} from './sessions/manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createKeyDigester } from './keys/peppers.ts'
 import { lineageMethods, type KeyLineage } from './keys/lineage.ts'
@@ -104,7 +108,7 @@ export interface Issuer {
     caller: IssuerCaller,
     sessionId: string,
     accountId?: string,
-  ): Promise<Verdict<RevocationCounts, IssuerDenial>>
+  ): Promise<Verdict<SessionWithKeysEnded, IssuerDenial>>
   /**
    * Lists the changes of an account's keys, policies and sessions, newest first: at most `limit` rows, starting before an
    * instant, or after a row such as the last of the page before.

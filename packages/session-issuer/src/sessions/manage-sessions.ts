@@ -29,6 +29,13 @@ export interface RevocationCounts {
   readonly keys: number
 }
 
+/** What `endSessionWithKeys` ended. */
+export interface SessionWithKeysEnded extends RevocationCounts {
+  readonly accountId: string
+  /** The keys that the session created or rotated and the keys that these created, also those that had ended before. */
+  readonly keyIds: readonly string[]
+}
+
 /** The methods of an issuer that concern existing sessions. */
 export interface SessionMethods {
   listSessions(
@@ -40,7 +47,7 @@ export interface SessionMethods {
     caller: IssuerCaller,
     sessionId: string,
     accountId?: string,
-  ): Promise<Verdict<RevocationCounts, IssuerDenial>>
+  ): Promise<Verdict<SessionWithKeysEnded, IssuerDenial>>
   endAccountSessions(accountId: string): Promise<number>
   isCurrent(session: Session): Promise<boolean>
 }
@@ -106,15 +113,16 @@ export function makeSessionMethods(options: CheckedOptions, updateAccount: Updat
       // The session ends first; then the keys are committed against a revision that every write raises. A key that the session
       // creates at this moment is either found here, or its own commit fails, is repeated and finds the session ended.
       const endedSessions = session ? await revoke(session, caller) : 0
-      const revoked = await updateAccount(account, (keys, now): Decision<number> => {
+      return updateAccount(account, (keys, now): Decision<SessionWithKeysEnded> => {
         const denial = findDenial(keys, now)
         if (denial) return denial
         const console = session ? consoleOf(session, keys) : []
-        const write = endKeys(keys, [...keysCreatedBy(id, keys), ...console], now)
+        const keyIds = [...keysCreatedBy(id, keys)]
+        const write = endKeys(keys, [...keyIds, ...console], now)
         const notes = [auditNote('session.revokeKeys', id), ...keyNotes('key.revoke', write.keys)]
-        return { ok: true, value: write.keys.length, write: { ...write, by: actorOf(caller), notes } }
+        const value = { accountId: account, sessions: endedSessions, keys: write.keys.length, keyIds }
+        return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
       })
-      return revoked.ok ? allow({ sessions: endedSessions, keys: revoked.value }) : revoked
     },
     async endAccountSessions(accountId) {
       let total = 0

@@ -134,6 +134,35 @@ t.test('PATCH with revoke locks cards in the same way; any other word for cards 
   t.equal(await pays(other, card), false)
 })
 
+for (const [query, paysAfterwards, body] of [
+  ['', false, { revokedKeys: 1, lockedCards: 2 }],
+  ['&cards=lock', false, { lockedCards: 2 }],
+  ['&cards=cancel', false, { canceledCards: 2 }],
+  ['&cards=keep', true, { revokedKeys: 1 }],
+] as const)
+  t.test(
+    `a session that ends with its keys, ${query || 'nothing said'}: their cards ${paysAfterwards ? 'go on' : 'pay no more'}`,
+    async t => {
+      const { root, other } = await newOwner()
+      const opened = await send('/user/v1/sessions', { body: {}, headers: bearer(root.token) })
+      const { sessionToken: token, sessionId } = opened.body.data as Record<string, string>
+      const leaked = { keyId: '', token: token as string }
+      const key = await below(leaked)
+      const [made, own, revealed] = [await make(key), await make(root), await make(root)]
+      t.equal(await (await opener(key))(revealed), 200)
+      const end = (with_: string) =>
+        send(`/user/v1/sessions/${sessionId}?${with_}`, { method: 'DELETE', headers: bearer(root.token) })
+      t.match(await end('cards=lock'), { status: 400, body: { field: 'cards' } }, 'it needs keys=revoke')
+      const ended = await end(`keys=revoke${query}`)
+      t.match(ended, { status: 200, body })
+      t.equal(await pays(other, made), paysAfterwards)
+      t.equal(await pays(other, revealed), paysAfterwards)
+      t.equal(await pays(other, own), true)
+      if (!paysAfterwards)
+        t.match(await end(`keys=revoke${query}`), { status: 200, body: { ended: 0 } }, 'a repeat')
+    },
+  )
+
 t.test('a session without cards.write may lock the cards of a key, and not cancel them', async t => {
   const { root, other, open } = await newOwner()
   const leaked = await below(root)

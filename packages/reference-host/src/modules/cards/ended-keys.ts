@@ -1,9 +1,11 @@
 import { allow, type EpochMs, type Session, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, toText } from '@gatewright/kernel/internal/sql'
+import type { Access } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
 import type { HostServices } from '@gatewright/host'
-import { counted, type HostDenial } from '@gatewright/host/internal'
+import { counted, UsageError, type CommandArguments, type HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import { lineagesFrom } from './cancel.ts'
 import { lockAccount } from '../users/lock-account.ts'
@@ -17,6 +19,30 @@ import { cards } from './store.ts'
  */
 export const CARD_CHOICES = ['lock', 'cancel', 'keep'] as const
 export type CardChoice = (typeof CARD_CHOICES)[number]
+
+/** Schema of the choice in a query. `more`: what the operation adds. */
+export const cardChoice = (more: string) =>
+  Type.Optional(
+    Type.Enum([...CARD_CHOICES], {
+      description: `\`lock\`: nobody pays with them until the owner unlocks them. \`cancel\`: they end for good; needs the scope \`cards.write\`. \`keep\`: they go on. ${more}`,
+      expected: 'must be "lock", "cancel" or "keep", once, or absent',
+    }),
+  )
+
+/** Denies `cancel` to a session that may not change cards: `insufficient_scope`, field `cards`. */
+export function denyCancel(caller: Access, choice: CardChoice | undefined): HostDenial | undefined {
+  if (choice !== 'cancel' || caller.session.scopes.includes('cards.write')) return undefined
+  return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
+}
+
+/** Reads what the option `--cards` of a command says. Throws a `UsageError`. */
+export function cardChoiceOf({
+  options: { cards },
+}: Pick<CommandArguments, 'options'>): CardChoice | undefined {
+  if (cards === undefined || (CARD_CHOICES as readonly string[]).includes(cards))
+    return cards as CardChoice | undefined
+  throw new UsageError('--cards must be lock, cancel or keep')
+}
 
 /** The choice where none is stated: a key that another key made was given to somebody else. */
 export const defaultChoice = ({ parentId }: Pick<ApiKey, 'parentId'>): CardChoice =>
@@ -48,19 +74,25 @@ const MADE = `select id from gw_cards where key_account_id = $1 and key_lineage_
 const REVEALED = `select distinct subject_id as id, detail from gw_events
   where account_id = $1 and subject_kind = 'card' and cause = 'revealed' and kept = 1`
 
+/** Keys of an account that were revoked. */
+interface RevokedKeys {
+  readonly accountId: string
+  readonly keyIds: readonly string[]
+}
+
 /**
- * Locks or cancels the open cards that a revoked key, or a key below it, made or has revealed, each in a transaction of its own, and resolves to
+ * Locks or cancels the open cards that revoked keys, or keys below them, made or have revealed, each in a transaction of its own, and resolves to
  * how many. Call it after the revocation; to repeat it is safe. A request of these keys that began before makes and reveals no card
  * afterwards: see `denyEndedKey`. Faults: `ERR_STORE_*`; some cards may be locked then.
  */
-export async function endCardsOfKey(
+export async function endCardsOfKeys(
   { db, backend, clock }: Pick<HostServices, 'db' | 'backend' | 'clock'>,
-  { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
+  { accountId, keyIds: revoked }: RevokedKeys,
   { choice, reason }: Ending,
 ): Promise<number> {
-  if (choice === 'keep') return 0
+  if (choice === 'keep' || revoked.length === 0) return 0
   const { keys } = await backend.issuer.keys.load(accountId)
-  const lineages = new Set(lineagesFrom(keys, keyId).map(each => each.lineageId))
+  const lineages = new Set(revoked.flatMap(id => lineagesFrom(keys, id)).map(each => each.lineageId))
   const keyIds = new Set(keys.filter(key => lineages.has(key.lineageId)).map(key => key.id))
   const now = clock.now()
   await db.transaction(tx => recordEnded(tx, accountId, keyIds, now))

@@ -8,7 +8,7 @@ import {
   UsageError,
   type CommandArguments,
 } from '@gatewright/host/internal'
-import { CARD_CHOICES, defaultChoice, endCardsOfKey, type CardChoice } from '../cards/ended-keys.ts'
+import { cardChoiceOf, defaultChoice, endCardsOfKeys, type CardChoice } from '../cards/ended-keys.ts'
 import type { KeyRecord } from '@gatewright/session-issuer'
 import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
@@ -93,7 +93,11 @@ export const commands: readonly Command<HostServices>[] = [
       const key = unwrap(await issuer.revokeKey('operator', keyId))
       if (choice === undefined) return revokedKeyOutput(key)
       const services = { db: backend.sql, backend, clock }
-      const ended = await endCardsOfKey(services, key, { choice, reason: 'operator' })
+      const ended = await endCardsOfKeys(
+        services,
+        { accountId: key.accountId, keyIds: [key.id] },
+        { choice, reason: 'operator' },
+      )
       return revokedKeyOutput(key, { choice, ended })
     },
   },
@@ -142,11 +146,4 @@ function choiceFor(key: KeyRecord, args: CommandArguments): CardChoice | undefin
   if (key.surface === 'user') return stated ?? defaultChoice(key)
   if (stated === undefined) return undefined
   throw new UsageError(`${key.id} is a partner's key: use gatewright cards cancel --key ${key.id}`)
-}
-
-/** Reads what `--cards` says. */
-function cardChoiceOf({ options: { cards } }: CommandArguments): CardChoice | undefined {
-  if (cards === undefined || (CARD_CHOICES as readonly string[]).includes(cards))
-    return cards as CardChoice | undefined
-  throw new UsageError('--cards must be lock, cancel or keep')
 }

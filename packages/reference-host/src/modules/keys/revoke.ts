@@ -4,12 +4,12 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
 import { callerOf } from '@gatewright/host/internal'
-import { deny } from '../../product/denials.ts'
 import {
-  CARD_CHOICES,
+  cardChoice,
   cardWords,
   defaultChoice,
-  endCardsOfKey,
+  denyCancel,
+  endCardsOfKeys,
   endedCards,
   type CardChoice,
 } from '../cards/ended-keys.ts'
@@ -34,13 +34,7 @@ export function revokeKey(services: RevokeServices): Operation {
     scopes: ['keys.write'],
     unknownMembers: 'deny',
     query: Type.Object({
-      cards: Type.Optional(
-        Type.Enum([...CARD_CHOICES], {
-          description:
-            '`lock`: nobody pays with them until the owner unlocks them. `cancel`: they end for good; needs the scope `cards.write`. `keep`: they go on. Default: `lock` for a key that another key made, else `keep`',
-          expected: 'must be "lock", "cancel" or "keep", once, or absent',
-        }),
-      ),
+      cards: cardChoice('Default: `lock` for a key that another key made, else `keep`'),
     }),
     response: ChangedKey,
     example: { response: { ...examples.revokedKey, lockedCards: 1 } },
@@ -56,13 +50,14 @@ export async function revoke(
   keyId: string,
   chosen?: CardChoice,
 ): Promise<Verdict<Success>> {
-  if (chosen === 'cancel' && !caller.session.scopes.includes('cards.write'))
-    return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
+  const denied = denyCancel(caller, chosen)
+  if (denied) return denied
   const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
   if (!revoked.ok) return revoked
   const key = revoked.value
   const choice = chosen ?? defaultChoice(key)
-  const ended = await endCardsOfKey(services, key, { choice, reason: 'user' })
+  const { accountId } = key
+  const ended = await endCardsOfKeys(services, { accountId, keyIds: [keyId] }, { choice, reason: 'user' })
   const response = await keyResponse(services, revoked, `The key is revoked. ${cardWords(choice, ended)}`)
   return response.ok
     ? allow({ ...response.value, data: { ...response.value.data, ...endedCards(choice, ended) } })

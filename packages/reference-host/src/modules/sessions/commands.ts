@@ -10,6 +10,7 @@ import {
   unwrap,
 } from '@gatewright/host/internal'
 import type { SessionRecord } from '@gatewright/session-issuer'
+import { cardChoiceOf, cardWords, endCardsOfKeys, endedCards } from '../cards/ended-keys.ts'
 import { describeKey } from '../keys/key-output.ts'
 import { accountOf } from '../find-account.ts'
 
@@ -43,20 +44,34 @@ export const commands: readonly Command<SessionCommandServices>[] = [
   {
     name: 'sessions revoke',
     takes: ['SESSION_ID'],
-    options: { account: 'with --keys: the account of a session that is no longer stored, from the log' },
+    options: {
+      account: 'with --keys: the account of a session that is no longer stored, from the log',
+      cards: 'with --keys: lock, cancel or keep the cards that these keys made or revealed. Default: lock',
+    },
     flags: { keys: 'also revoke the keys that the session created, with all keys below them' },
     summary: 'End a session and those minted from it; with --keys also revoke the keys they created',
     example: '9QmZr0c2VbN4xWtYkLs7Pd --keys',
     confirm: 'Whoever uses the session is locked out at once.',
-    check({ options, flags }: CommandArguments) {
-      if (options['account'] !== undefined && !flags.has('keys'))
-        throw new UsageError('--account is only for --keys')
+    check(args: CommandArguments) {
+      cardChoiceOf(args)
+      const alone = ['account', 'cards'].find(name => args.options[name] !== undefined)
+      if (alone !== undefined && !args.flags.has('keys'))
+        throw new UsageError(`--${alone} is only for --keys`)
     },
-    async subject(_, { positional: [sessionId = ''], flags }) {
-      return `End session ${sessionId}${flags.has('keys') ? ', and revoke the keys that it created' : ''}.`
+    async subject(_, args) {
+      const {
+        positional: [sessionId = ''],
+        flags,
+      } = args
+      const cards = `${cardChoiceOf(args) ?? 'lock'} the cards of these keys`
+      return `End session ${sessionId}${flags.has('keys') ? `, revoke the keys that it created, and ${cards}` : ''}.`
     },
-    async run(context, { positional: [sessionId = ''], options, flags }) {
-      if (flags.has('keys')) return endWithKeys(context, sessionId, options['account'])
+    async run(context, args) {
+      const {
+        positional: [sessionId = ''],
+        flags,
+      } = args
+      if (flags.has('keys')) return endWithKeys(context, args)
       const ended = unwrap(await context.issuer.endSession('operator', sessionId))
       if (ended === 0) throw new CommandError(`nothing was ended: no live session ${sessionId}`)
       return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
@@ -91,17 +106,25 @@ async function liveSessions(
 }
 
 async function endWithKeys(
-  { issuer, backend }: SessionCommandServices,
-  sessionId: string,
-  account: string | undefined,
+  { issuer, backend, clock }: SessionCommandServices,
+  args: CommandArguments,
 ): Promise<CommandOutput> {
+  const {
+    positional: [sessionId = ''],
+    options: { account },
+  } = args
   const accountId = account === undefined ? undefined : await accountOf(backend.sql, account)
   const both = await issuer.endSessionWithKeys('operator', sessionId, accountId)
   if (!both.ok)
     throw new CommandError(`session ${sessionId} is no longer stored: give its account with --account`)
   const { sessions, keys } = both.value
-  if (sessions === 0 && keys === 0)
+  const choice = cardChoiceOf(args) ?? 'lock'
+  const services = { db: backend.sql, backend, clock }
+  const ended = await endCardsOfKeys(services, both.value, { choice, reason: 'operator' })
+  if (sessions === 0 && keys === 0 && ended === 0)
     throw new CommandError(`nothing was ended: no live session ${sessionId}, and no live key that it created`)
-  const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
-  return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
+  return {
+    data: { sessionId, ended: sessions, revokedKeys: keys, ...endedCards(choice, ended) },
+    lines: [`${sessions} sessions ended, ${keys} keys revoked. ${cardWords(choice, ended)}`],
+  }
 }

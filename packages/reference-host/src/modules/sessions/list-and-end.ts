@@ -10,6 +10,8 @@ import {
 } from '@gatewright/host/internal'
 import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
 import { grantedScopes, textOrNull } from '@gatewright/host/internal'
+import { deny } from '../../product/denials.ts'
+import { cardChoice, cardWords, denyCancel, endCardsOfKeys, endedCards } from '../cards/ended-keys.ts'
 import * as examples from '../examples.ts'
 
 const SessionSchema = Type.Object(
@@ -36,15 +38,19 @@ const EndedSessions = Type.Object(
   {
     ended: count('How many sessions have ended'),
     revokedKeys: Type.Optional(count('How many keys were revoked because of `keys=revoke`')),
+    lockedCards: Type.Optional(count('How many cards were locked because of `cards=lock`')),
+    canceledCards: Type.Optional(count('How many cards were canceled because of `cards=cancel`')),
   },
   component('EndedSessions', 'How many sessions and keys have ended'),
 )
 const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
 
+type SessionServices = Pick<HostServices, 'issuer' | 'db' | 'backend' | 'clock'>
+
 /**
  * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one.
  */
-export function sessionOperations(services: Pick<HostServices, 'issuer'>): Operation[] {
+export function sessionOperations(services: SessionServices): Operation[] {
   return [listSessions(services), endSession(services)]
 }
 
@@ -99,13 +105,14 @@ function listSessions({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   })
 }
 
-function endSession({ issuer }: Pick<HostServices, 'issuer'>): Operation {
+function endSession(services: SessionServices): Operation {
+  const { issuer } = services
   return operation({
     ...common,
     id: 'sessions.end',
     title: 'End a session',
     details:
-      'Ends it with the sessions that were created from it. `current` is the calling one. With `keys=revoke` the keys that they made are revoked.',
+      'Ends it with the sessions that were created from it. `current` is the calling one. With `keys=revoke` the keys that they made are revoked, and `cards` says what happens to the cards that these keys made or revealed.',
     method: 'DELETE',
     limit: 'ending',
     paths: ['/user/v1/sessions/{sessionId}'],
@@ -117,22 +124,31 @@ function endSession({ issuer }: Pick<HostServices, 'issuer'>): Operation {
           expected: 'must be "revoke", once, or absent',
         }),
       ),
+      cards: cardChoice('Only with `keys=revoke`. Default: `lock`'),
     }),
     response: EndedSessions,
-    example: { response: { ended: 1, revokedKeys: 2 } },
+    example: { response: { ended: 1, revokedKeys: 2, lockedCards: 1 } },
     denies: [404],
     async handle({ caller: authenticated, params, query }) {
       const [caller, sessionId] = [callerOf(authenticated), params['sessionId'] as string]
       if (query.keys === undefined) {
+        if (query.cards !== undefined)
+          return deny('invalid_request', 'cards needs keys=revoke', { field: 'cards' })
         const ended = await issuer.endSession(caller, sessionId)
         if (!ended.ok) return ended
         return allow({ data: { ended: ended.value }, summary: 'The session has ended.' })
       }
+      const choice = query.cards ?? 'lock'
+      const denied = denyCancel(authenticated, query.cards)
+      if (denied) return denied
       const ended = await issuer.endSessionWithKeys(caller, sessionId)
       if (!ended.ok) return ended
       const { sessions, keys } = ended.value
-      const summary = 'The session has ended, and the keys that it made are revoked.'
-      return allow({ data: { ended: sessions, revokedKeys: keys }, summary })
+      const cards = await endCardsOfKeys(services, ended.value, { choice, reason: 'user' })
+      return allow({
+        data: { ended: sessions, revokedKeys: keys, ...endedCards(choice, cards) },
+        summary: `The session has ended, and the keys that it made are revoked. ${cardWords(choice, cards)}`,
+      })
     },
   })
 }
