@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from './build.js'
+import { build, HOST } from './build.js'
 
 /** @typedef {{ version?: string, resolved?: string, link?: boolean, dependencies?: Record<string, string>, optionalDependencies?: Record<string, string> }} Locked */
 
@@ -75,7 +75,7 @@ if (folder === undefined) {
   process.stderr.write('Usage: npm run pack:host -- FOLDER\n')
   process.exit(2)
 }
-await build()
+await build(HOST, process.stderr)
 mkdirSync(folder, { recursive: true })
 const tarballs = new Map([...family('reference-host')].map(name => [name, pack(name, folder)]))
 const { version, license, engines } = readJson('packages/reference-host/package.json')

@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The operator command `gatewright`.
+// The command `gatewright`: `bin.js` of this package loads it.
 import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline/promises'
 import { printResult } from '@gatewright/host/cli'
