@@ -19,10 +19,11 @@ t.setTimeout(300_000)
 
 const programs = mkdtempSync(join(tmpdir(), 'gatewright-runbooks-'))
 t.teardown(() => rmSync(programs, { recursive: true, force: true }))
-const command = join(programs, 'gatewright')
+// Stands for npx, whose start takes longer than most commands. `npx gatewright` itself is tried by `test/workspace/printed-commands.slow.ts`.
+const command = join(programs, 'npx')
 writeFileSync(
   command,
-  `#!/bin/sh\nunset NODE_OPTIONS\nexec '${process.execPath}' '${resolve(PROGRAMS.command)}' "$@"\n`,
+  `#!/bin/sh\nunset NODE_OPTIONS\n[ "$1" = gatewright ] || exit 1\nshift\nexec '${process.execPath}' '${resolve(PROGRAMS.command)}' "$@"\n`,
 )
 chmodSync(command, 0o755)
 const [postgres, redis] = [postgresBinaries(), redisBinaries()]

@@ -117,10 +117,10 @@ The response does not say why a token is denied, because that would help an atta
    gate({ guard, scopes, observe: ({ status, code, reason }) => console.log(status, code, reason) })
    \`\`\`
 
-3. \`gatewright explain-token\` prints header and claims of a token and the check that fails:
+3. \`npx gatewright explain-token\` prints header and claims of a token and the check that fails:
 
    \`\`\`sh
-   npx -p @gatewright/reference-host gatewright explain-token \\
+   npx gatewright explain-token \\
      --issuer https://login.example.com --audience https://api.example < token.txt
    \`\`\`
 

@@ -20,7 +20,7 @@ t.test('refuses tables that miss a version, and a database without Citus', async
   t.teardown(drop)
   t.match(await gatewright(['distribute', '--plan'], env), {
     code: 1,
-    output: /its tables miss versions \(nonces 1, .*\): run gatewright migrate first/,
+    output: /its tables miss versions \(nonces 1, .*\): run npx gatewright migrate first/,
   })
   t.match(await gatewright(['migrate'], env), { code: 0 })
   for (const flag of ['--plan', '--concurrently'])

@@ -57,7 +57,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
     const off = { ...env, MIGRATE: 'off' }
     const refusal = (versions: string): RegExp =>
       new RegExp(
-        `its tables miss versions \\(${versions}\\), and MIGRATE is off: run gatewright migrate first`,
+        `its tables miss versions \\(${versions}\\), and MIGRATE is off: run npx gatewright migrate first`,
       )
     t.match(await gatewright(['users', 'show', 'usr_x'], off), { code: 1, output: refusal('nonces 1, .*') })
     await t.rejects(startTestHost(off), { cause: { message: refusal('nonces 1, .*') } })

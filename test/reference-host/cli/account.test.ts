@@ -61,7 +61,7 @@ async function loginThroughProxy(t: Test) {
 t.test('asks to log in first, and only at hosts that keep the key secret on the way', async t => {
   t.match(await run('my-keys', 'list'), {
     code: 1,
-    output: /^You are not logged in: run gatewright login HOST/,
+    output: /^You are not logged in: run npx gatewright login HOST/,
   })
   t.match(await run('login', 'http://pay.example'), {
     code: 2,

@@ -49,9 +49,9 @@ t.test('explains each command with an example that it accepts', async t => {
   for (const name of commands) {
     const { code, output } = await gatewright(['help', ...name.split(' ')], env)
     t.equal(code, 0)
-    t.match(output, `Usage: gatewright ${name} `)
+    t.match(output, `Usage: npx gatewright ${name} `)
     t.equal((await gatewright([...name.split(' '), '-h'], env)).output, output)
-    const example = (/Example:\n {2}\$ gatewright ([^]*)\n/.exec(output)?.[1] as string).replaceAll(
+    const example = (/Example:\n {2}\$ npx gatewright ([^]*)\n/.exec(output)?.[1] as string).replaceAll(
       ' \\\n',
       ' ',
     )
@@ -89,14 +89,17 @@ t.test('names --yes where a command asks, and only there', async t => {
 t.test('explains a group, and what is missing after it', async t => {
   t.match(await gatewright(['help', 'keys'], env), { code: 0, output: /^ {2}keys list ACCOUNT\n {6}List /m })
   t.match(await gatewright(['keys'], env), { code: 2, output: /^keys needs one of: list, show, revoke/ })
-  t.match(await gatewright(['--json'], env), { code: 2, output: /"message": "gatewright needs one of: / })
+  t.match(await gatewright(['--json'], env), { code: 2, output: /"message": "npx gatewright needs one of: / })
   t.match(await gatewright(['keys', 'show', 'a', 'b'], env), { code: 2, output: /^keys show takes KEY_ID/ })
 })
 
 t.test('suggests the command or option that was meant', async t => {
   for (const [args, message] of [
-    [['key', 'list', 'x'], /unknown command "key"\n\(Did you mean keys\?\)\nSee gatewright --help/],
-    [['keys', 'lst', 'x'], /unknown command "keys lst"\n\(Did you mean list\?\)\nSee gatewright keys --help/],
+    [['key', 'list', 'x'], /unknown command "key"\n\(Did you mean keys\?\)\nSee npx gatewright --help/],
+    [
+      ['keys', 'lst', 'x'],
+      /unknown command "keys lst"\n\(Did you mean list\?\)\nSee npx gatewright keys --help/,
+    ],
     [['help', 'keys', 'shwo'], /unknown command "keys shwo"\n\(Did you mean show\?\)/],
     [['audit', 'list', '--acount', 'x'], /unknown option '--acount'\n\(Did you mean --account\?\)/],
     [['audit', 'list', '--jsno'], /\(Did you mean --json\?\)/],

@@ -62,7 +62,11 @@ t.test('refuses arguments that name no event or no reference, and changes nothin
     [2, ['handled', id, LONG], /REFERENCE must be/],
     [2, ['handled', id, 'ticket', 'more'], /takes EVENT REFERENCE/],
     [2, ['list', 'more'], /takes no arguments/],
-    [1, ['handled', 'kept_none', 'ticket'], /no event kept_none waits: see gatewright provider-events list/],
+    [
+      1,
+      ['handled', 'kept_none', 'ticket'],
+      /no event kept_none waits: see npx gatewright provider-events list/,
+    ],
     [1, ['handled', 'offline-2', 'ticket'], /no event offline-2 waits/],
   ] as const)
     t.match(await gatewright(...args), { code, output: problem }, args.join(' '))

@@ -77,7 +77,7 @@ t.test('ends sessions, holds keys, and denies statements that were signed before
     'no cursor of lost events hides new ones',
   )
   t.match(output, /^Sessions ended: 1\. Keys held: 3\. A new signing key signs\.$/m)
-  t.match(output, /No differences.*last gatewright history accept/s)
+  t.match(output, /No differences.*last npx gatewright history accept/s)
   t.equal(await ready(), 503)
   t.match(await list(user.token), { status: 401 })
   const held = { status: 403, body: { error: 'key_held', message: /may have been revoked/ } }
@@ -214,7 +214,7 @@ t.test('asks the providers, and names what the database has lost', async t => {
   t.match(output, /withdrawal wd_sent: provider payer pays out 1\.00 USD \(ready\)/)
   t.match(
     output,
-    /deposits: provider taker sent an invalid reply to changedSince: .*run gatewright restored again/,
+    /deposits: provider taker sent an invalid reply to changedSince: .*run npx gatewright restored again/,
   )
   t.notMatch(output, /wd_failed/)
   const without = { withdrawals: { ...sandbox, name: 'payer' } } as unknown as Providers

@@ -52,7 +52,7 @@ await t.test('adds endpoints of partners and of the operator, and no other', asy
   })
   t.match(await gatewright('webhooks', 'add', 'ptn_none', url), {
     code: 1,
-    output: /no partner ptn_none: see gatewright partner-keys list/,
+    output: /no partner ptn_none: see npx gatewright partner-keys list/,
   })
   t.match(await gatewright('webhooks', 'add', partnerId, 'ftp://shop.example'), {
     code: 2,

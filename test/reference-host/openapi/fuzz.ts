@@ -257,7 +257,7 @@ export interface Tally {
 /** What a host reports of provider events that contradict earlier ones. */
 const IS_CONFLICT = /gave its id to another payment$|repeated the id of .* it was declined$/
 /** What it reports of events about objects that it does not know, or under an id that it knows with another content. */
-const IS_KEPT = /it was kept, see gatewright provider-events list$/
+const IS_KEPT = /it was kept, see npx gatewright provider-events list$/
 /** What it reports of a store whose check is late, as on a busy machine. */
 const IS_LATE_CHECK =
   /(?:: no answer|^Error: redis: redis did not answer) within [\d.]+ s$|works again after \d+ s$/

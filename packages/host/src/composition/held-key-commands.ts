@@ -43,7 +43,7 @@ export const heldKeyCommands: readonly Command<Pick<HostServices, 'db' | 'clock'
         return count
       })
       if (released === 0 && target !== undefined)
-        throw new CommandError(`no held key ${target}: see gatewright keys held`)
+        throw new CommandError(`no held key ${target}: see npx gatewright keys held`)
       return { data: { released }, lines: [`Released: ${released}.`] }
     },
   },

@@ -44,7 +44,7 @@ export const restoredCommand: Command<HostServices> = {
     'After a restore from a backup: deny what the database would accept a second time, and compare its money with the providers',
   example: '--since 2026-11-27T02:00:00Z',
   confirm:
-    'Ends all sessions, denies held keys and statements that wallets have signed, and moves the signing key and deposit addresses on. No host is ready until gatewright history accept.',
+    'Ends all sessions, denies held keys and statements that wallets have signed, and moves the signing key and deposit addresses on. No host is ready until npx gatewright history accept.',
   check: argumentsOf,
   async subject({ db, clock }, args) {
     const { since, changed } = argumentsOf(args)
@@ -70,8 +70,8 @@ export const restoredCommand: Command<HostServices> = {
 }
 
 const NEXT = [
-  'Next: gatewright ledger check --full; then gatewright keys held and keys release;',
-  'last gatewright history accept, after which hosts become ready.',
+  'Next: npx gatewright ledger check --full; then npx gatewright keys held and keys release;',
+  'last npx gatewright history accept, after which hosts become ready.',
 ]
 
 const differenceLines = (differences: readonly string[]): readonly string[] =>

@@ -51,7 +51,7 @@ const OPTIONS: OptionTable<CommandOptions> = {
 
 /** The commands of a product. */
 export interface OperatorProgram<S extends HostServices> {
-  /** As it is called, such as `gatewright`. */
+  /** As people type it, such as `npx gatewright`. Completions are of its last word. */
   readonly name: string
   readonly version: string
   /** What it is for, in one sentence. */
@@ -102,7 +102,7 @@ async function outputOf<S extends HostServices>(
     migrateCommand(program),
     distributeCommand(program),
     ...commands,
-    completionCommand(name, () => all),
+    completionCommand(name.split(' ').at(-1) ?? name, () => all),
   ]
   const { terminal } = options
   const line = parseCommandLine({ name, version, summary, commands: all, sections }, argv, terminal)

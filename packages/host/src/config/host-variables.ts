@@ -77,7 +77,7 @@ export const hostVariables = {
     onOff,
     true,
     '`on`',
-    '`off`: only `gatewright migrate` creates and changes tables, so the role of `DATABASE_URL` needs no right to do so. The host and other commands fail if a migration is missing. First run `gatewright migrate` with a role that has the right: see [upgrades](upgrades.md)',
+    '`off`: only `npx gatewright migrate` creates and changes tables, so the role of `DATABASE_URL` needs no right to do so. The host and other commands fail if a migration is missing. First run `npx gatewright migrate` with a role that has the right: see [upgrades](upgrades.md)',
   ),
   REDIS_URL: optional(
     redisUrl,

@@ -32,7 +32,7 @@ export function registerMetrics(registry: Registry) {
     }),
     lostRuns: new Gauge({
       name: 'gatewright_lost_runs',
-      help: 'Writes whose outcome is unknown until an operator decides (gatewright lost-runs list), 100 at most',
+      help: 'Writes whose outcome is unknown until an operator decides (npx gatewright lost-runs list), 100 at most',
       registers: [registry],
     }),
     failedChores: new Counter({

@@ -171,7 +171,7 @@ async function missingVersions(backend: Backend, config: HostConfig): Promise<re
 function assertNoneMissing(missing: readonly PlannedVersion[], also = ''): void {
   if (missing.length === 0) return
   const names = missing.map(({ namespace, version }) => `${namespace} ${version}`).join(', ')
-  throw unusable(`its tables miss versions (${names})${also}: run gatewright migrate first`)
+  throw unusable(`its tables miss versions (${names})${also}: run npx gatewright migrate first`)
 }
 
 // Each store is imported only when it is used: loading the other clients would be a third of the work of a

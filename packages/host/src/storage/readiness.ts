@@ -198,7 +198,7 @@ async function clockCauses(db: SqlClient): Promise<{ readonly clock?: string | u
 
 async function historyCauses(db: SqlClient): Promise<Causes> {
   const losses = await countOpenLosses(db)
-  const cause = 'the database has lost writes that it had acknowledged: see gatewright history list'
+  const cause = 'the database has lost writes that it had acknowledged: see npx gatewright history list'
   return { history: losses > 0 ? cause : undefined }
 }
 
@@ -218,5 +218,5 @@ async function openFile(): Promise<void> {
 function lossText({ acknowledgedAt, keptAt }: LostHistory): string {
   const at = (instant: number): string => new Date(instant).toISOString()
   const newest = keptAt === null ? 'has no heartbeat of this host' : `has heartbeats up to ${at(keptAt)}`
-  return `the database has lost history: it ${newest}, and had acknowledged one of ${at(acknowledgedAt)}. Writes in between are lost. See gatewright history list`
+  return `the database has lost history: it ${newest}, and had acknowledged one of ${at(acknowledgedAt)}. Writes in between are lost. See npx gatewright history list`
 }

@@ -11,7 +11,8 @@ import { panel, table } from './panel.ts'
 export function aliasPanel(feed: FiguresFeed): HTMLElement {
   return panel<AliasFigures>(feed, {
     title: 'Legacy names in use',
-    about: 'Requests by the old name that they used, and by whom. gatewright aliases report prints the same.',
+    about:
+      'Requests by the old name that they used, and by whom. npx gatewright aliases report prints the same.',
     figures: 'aliases',
     isEmpty: ({ aliases }) => aliases.length === 0,
     show({ aliases, unused, unobservable }, body) {
@@ -48,6 +49,6 @@ function usesOf({ id, to, users, callers }: UsedAlias): HTMLElement {
     to !== null && el('p', { class: 'small' }, 'Its current name is ', el('code', {}, to), '.'),
     table(`Callers of ${id}`, ['Key', 'Requests', 'Last'], rows, ['Requests']),
     more > 0 &&
-      el('p', { class: 'small muted' }, `And ${count(more)} more: gatewright aliases report prints all.`),
+      el('p', { class: 'small muted' }, `And ${count(more)} more: npx gatewright aliases report prints all.`),
   )
 }

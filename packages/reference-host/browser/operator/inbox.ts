@@ -24,9 +24,9 @@ const LATE_SECONDS = 300
 
 /** The name of each kind of row that needs attention, and the command that lists them. */
 const ATTENTION: Readonly<Record<string, readonly [noun: string, command: string]>> = {
-  authorization: ['card authorization', 'gatewright authorizations list'],
-  deposit: ['deposit', 'gatewright deposits list'],
-  withdrawal: ['withdrawal', 'gatewright withdrawals list --attention'],
+  authorization: ['card authorization', 'npx gatewright authorizations list'],
+  deposit: ['deposit', 'npx gatewright deposits list'],
+  withdrawal: ['withdrawal', 'npx gatewright withdrawals list --attention'],
 }
 
 /** How many things wait for the operator. */
@@ -118,7 +118,7 @@ function lostHistory({ losses }: LostHistoryFigures): Child[] {
     ),
     about(
       'Make sure that there is one primary, and compare the ledger with the providers. Then run',
-      'gatewright history accept',
+      'npx gatewright history accept',
     ),
     table('Lost history', ['Found', 'Lost from', 'To', 'Found by host'], rows),
   ]
@@ -143,7 +143,7 @@ function lostRuns({ runs, more }: LostRunFigures, decide: (run: LostRun) => Prom
     el('h3', {}, `${counted(runs.length, 'lost write')}${more ? ' or more' : ''}`),
     about(
       'Their process ended before the outcome was stored. Clients get outcome_unknown until somebody decides.',
-      'gatewright lost-runs list',
+      'npx gatewright lost-runs list',
     ),
     table('Lost writes', ['Operation id', 'Operation', 'Account', 'Began', 'Lost', 'Decision'], rows),
   ]
@@ -187,7 +187,7 @@ function reports({ attention }: AttentionFigures): Child[] {
   const open = Object.entries(attention).filter(([kind, rows]) => kind !== 'provider_event' && rows > 0)
   if (open.length === 0) return []
   const items = open.map(([kind, rows]) => {
-    const [noun, command] = ATTENTION[kind] ?? [kind, 'gatewright help']
+    const [noun, command] = ATTENTION[kind] ?? [kind, 'npx gatewright help']
     return el('li', {}, el('strong', {}, counted(rows, noun)), ' with a report: ', el('code', {}, command))
   })
   return [
@@ -227,7 +227,7 @@ function calls(figures: JobFigures): Child[] {
       table('Waiting calls, those due first', ['Kind', 'Subject', 'Tries', 'Due', 'Created'], rows, [
         'Tries',
       ]),
-      about('One is made at once by', 'gatewright jobs retry KIND SUBJECT'),
+      about('One is made at once by', 'npx gatewright jobs retry KIND SUBJECT'),
     ),
   ]
 }

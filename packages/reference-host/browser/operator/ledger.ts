@@ -37,7 +37,7 @@ export function ledgerPanel(feed: FiguresFeed): HTMLElement {
   return panel<LedgerCheck>(feed, {
     title: 'Ledger',
     about:
-      'Adds up every transfer, and compares the sums with transactions, authorizations and withdrawals. The same as gatewright ledger check.',
+      'Adds up every transfer, and compares the sums with transactions, authorizations and withdrawals. The same as npx gatewright ledger check.',
     figures: 'ledger-check',
     controls: [el('div', { class: 'buttons' }, start), failed],
     show(check, body) {
@@ -54,7 +54,7 @@ function describe(check: LedgerCheck): Child[] {
   const began = el('p', { class: 'small muted' }, 'Started ', when(check.startedAt), '.')
   if (check.state === 'running') return [el('p', { class: 'waiting' }, 'The check is running.'), began]
   if (check.state === 'failed') {
-    const text = `The check did not end within ${duration(check.limitMs)}, or the database failed. Nothing is known. gatewright ledger check has no limit.`
+    const text = `The check did not end within ${duration(check.limitMs)}, or the database failed. Nothing is known. npx gatewright ledger check has no limit.`
     return [el('p', { class: 'note warn' }, text), began]
   }
   const { problems, transfers, tookMs } = check

@@ -56,7 +56,7 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
   const element = panel<RequestFigures>(feed, {
     title: 'Latest requests',
     about:
-      'Recorded requests of all hosts, newest first (REQUEST_LOG). The same as gatewright requests list.',
+      'Recorded requests of all hosts, newest first (REQUEST_LOG). The same as npx gatewright requests list.',
     figures: 'requests',
     controls: [
       el(

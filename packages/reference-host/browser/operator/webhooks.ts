@@ -33,7 +33,7 @@ export function webhookPanel(feed: FiguresFeed): HTMLElement {
   return panel<WebhookFigures>(feed, {
     title: 'Webhooks',
     about:
-      'Where events are sent, and what came of the last attempt. gatewright webhooks list and retries print the same.',
+      'Where events are sent, and what came of the last attempt. npx gatewright webhooks list and retries print the same.',
     figures: 'webhooks',
     controls: [said],
     isEmpty: ({ endpoints, retries }) => endpoints.length === 0 && retries.length === 0,

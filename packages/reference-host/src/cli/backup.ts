@@ -23,7 +23,7 @@ export const backupCommand: StartCommand = {
       data: { file, bytes, takenAt: at },
       lines: [
         `Copied ${bytes} bytes to ${file}. Keep the secrets of the host elsewhere: without them the copy cannot be used.`,
-        `After you have put it in place of host.sqlite: gatewright restored --since ${at}`,
+        `After you have put it in place of host.sqlite: npx gatewright restored --since ${at}`,
       ],
     }
   },

@@ -32,7 +32,7 @@ export async function runCommand(argv: readonly string[], given: HostCommandOpti
   const { providers = {}, ...options } = given
   const services = new ProductFactories({ providers })
   const run = commandRunner({
-    name: 'gatewright',
+    name: 'npx gatewright',
     version: HOST_VERSION,
     summary: 'Runs and operates a host. The environment names its stores, as for the host. Times are in UTC.',
     sections: {

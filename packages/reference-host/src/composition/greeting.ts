@@ -70,7 +70,7 @@ function sandboxLines({ url, partnerKey, dataDir }: Greeting): string[] {
       ...tryIt,
       '',
       `  Partners  ${file} ${partnerKey.kind === 'none' ? 'is gone.' : 'does not work here.'} A new partner with a key:`,
-      '            npm run -s gatewright -- partner-keys create NAME',
+      '            npx gatewright partner-keys create NAME',
     ]
   const isFile = partnerKey.kind === 'file'
   const key = isFile ? `$(cat ${file})` : '$PARTNER_KEY'

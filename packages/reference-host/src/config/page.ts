@@ -63,6 +63,6 @@ A host refuses to start with these variables, which have no effect in this versi
 other than \`Gatewright\` and \`Gatewright Sandbox\`. It never starts with \`RATE_LIMITS=off\`, \`REQUIRE_HTTPS=off\` or \`ONBOARDING_GATES=partner\`, with a block in \`TRUST_PROXY\` that is
 wider than /8 (IPv4) or /7 (IPv6), such as \`0.0.0.0/0\`, \`::/0\` or the halves of either, or with plain http in \`RPC_URLS\` beyond \`localhost\`, \`127.0.0.0/8\`
 and \`[::1]\` unless \`RPC_PRIVATE_NETWORK=on\`. It generates no secrets, creates no sandbox partner, and accepts a partner key only after
-\`gatewright partner-keys validate\`. Hosts and commands with another \`GATEWRIGHT_ENV\`, or none, refuse its database.
+\`npx gatewright partner-keys validate\`. Hosts and commands with another \`GATEWRIGHT_ENV\`, or none, refuse its database.
 `
 }

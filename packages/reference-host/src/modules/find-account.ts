@@ -39,7 +39,7 @@ export async function userAccountOf(sql: SqlQueries, owner: string): Promise<str
   }
   const accountId = accountOfUser(owner)
   const [row] = await rows(sql, 'select account_id from gw_users where account_id = $1', [accountId])
-  if (!row) throw new CommandError(`no user or account ${owner}: see gatewright users list`)
+  if (!row) throw new CommandError(`no user or account ${owner}: see npx gatewright users list`)
   return toText(row['account_id'])
 }
 

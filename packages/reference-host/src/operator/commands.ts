@@ -36,7 +36,7 @@ export const commands: readonly Command<
     example: 'kyc.submit kyc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     async run({ jobs }, { positional: [kind = '', subjectId = ''] }) {
       if (!(await jobs.retry(kind, subjectId))) {
-        throw new CommandError(`no job ${kind} ${subjectId} waits: see gatewright jobs list`)
+        throw new CommandError(`no job ${kind} ${subjectId} waits: see npx gatewright jobs list`)
       }
       return { data: { kind, subjectId, due: true }, lines: [`${kind} ${subjectId} is due.`] }
     },

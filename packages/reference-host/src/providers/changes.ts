@@ -54,7 +54,7 @@ export async function compareWithProvider<T>(
       after = page.next
     } while (after !== null)
   } catch (error) {
-    differences.push(`${what}: ${(error as Error).message}: run gatewright restored again`)
+    differences.push(`${what}: ${(error as Error).message}: run npx gatewright restored again`)
   }
   return {
     done: [`${what}: ${read} of provider ${name} compared, ${applied} brought up to date.`],

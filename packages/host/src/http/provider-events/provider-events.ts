@@ -117,6 +117,6 @@ function reportOf(
 ): string {
   const message = `${provider} sent ${type} about ${id} as message ${messageId}`
   return outcome === 'conflict'
-    ? `${message}, with an id that it gave to another content; nothing was applied, see gatewright provider-events list`
-    : `${message}, which cannot be applied; it was kept, see gatewright provider-events list`
+    ? `${message}, with an id that it gave to another content; nothing was applied, see npx gatewright provider-events list`
+    : `${message}, which cannot be applied; it was kept, see npx gatewright provider-events list`
 }

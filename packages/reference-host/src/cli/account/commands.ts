@@ -68,7 +68,7 @@ const createKey: StartCommand = {
     return {
       data,
       lines: [`Key ${userKeyId}: ${userApiKey}`, 'The key is shown only now.'],
-      ifUnprinted: `Key ${userKeyId} was made, but not shown. Revoke it, and create another: gatewright my-keys revoke ${userKeyId}`,
+      ifUnprinted: `Key ${userKeyId} was made, but not shown. Revoke it, and create another: npx gatewright my-keys revoke ${userKeyId}`,
     }
   },
 }

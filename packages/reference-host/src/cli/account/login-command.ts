@@ -149,7 +149,7 @@ async function approved(
       return { token: textsOf(host, data, ['token']).token, limits: limitsOf(host, data['session']) }
     if (data['status'] !== 'pending') throw new CommandError('The host answers no sign-in.')
   }
-  throw new CommandError('Nobody has approved the sign-in for 30 minutes. Run gatewright login again.')
+  throw new CommandError('Nobody has approved the sign-in for 30 minutes. Run npx gatewright login again.')
 }
 
 /** Revokes the key of the login, and forgets it. */
@@ -157,7 +157,7 @@ export const logoutCommand: StartCommand = {
   name: 'logout',
   takes: [],
   flags: { forget: 'only delete the file, without a request to the host: the key still works' },
-  summary: 'Revoke the key of gatewright login, and delete it here',
+  summary: 'Revoke the key of your login, and delete it here',
   example: '',
   async start({ env, args: { flags } }) {
     const login = await readLogin(env)

@@ -52,7 +52,7 @@ function parseLogin(text: string): Login | undefined {
 export async function readLogin(env: NodeJS.ProcessEnv): Promise<Login> {
   const login = await findLogin(env)
   if (login === undefined)
-    throw new CommandError('You are not logged in: run gatewright login HOST', 'not_logged_in')
+    throw new CommandError('You are not logged in: run npx gatewright login HOST', 'not_logged_in')
   return login
 }
 

@@ -35,7 +35,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock'>>
     async run({ backend: { sql }, clock }, { positional: [id = '', text = ''] }) {
       const reference = referenceArgument(text)
       const handled = await handleKept({ sql, clock }, id, reference)
-      if (!handled) throw new CommandError(`no event ${id} waits: see gatewright provider-events list`)
+      if (!handled) throw new CommandError(`no event ${id} waits: see npx gatewright provider-events list`)
       const { type, objectId, amountCents } = handled
       const amount = amountCents === null ? '' : ` of ${money(amountCents)}`
       return {

@@ -131,7 +131,7 @@ export const commands: readonly Command<HostServices>[] = [
     confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
     async run({ issuer }, { positional: [kid = ''] }) {
       if (!(await issuer.dropSigningKey(kid)))
-        throw new CommandError(`no signing key ${kid}: see gatewright signing-keys list`)
+        throw new CommandError(`no signing key ${kid}: see npx gatewright signing-keys list`)
       return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
     },
   },
@@ -145,5 +145,5 @@ function choiceFor(key: KeyRecord, args: CommandArguments): CardChoice | undefin
   const stated = cardChoiceOf(args)
   if (key.surface === 'user') return stated ?? defaultChoice(key)
   if (stated === undefined) return undefined
-  throw new UsageError(`${key.id} is a partner's key: use gatewright cards cancel --key ${key.id}`)
+  throw new UsageError(`${key.id} is a partner's key: use npx gatewright cards cancel --key ${key.id}`)
 }

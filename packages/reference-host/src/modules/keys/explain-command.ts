@@ -58,7 +58,7 @@ function sessionRule(services: HostServices, { surface }: ApiKey, id: string): R
   const operation = operationTable(services).find(each => each.id === id && each.surface === surface)
   if (operation?.scopes === undefined)
     throw new CommandError(
-      `${id} is no operation for sessions of a ${surface} key: see gatewright operations`,
+      `${id} is no operation for sessions of a ${surface} key: see npx gatewright operations`,
     )
   return ruleOf(operation)
 }

@@ -168,6 +168,6 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
 async function brokenText(db: SqlClient, problems: readonly string[]): Promise<string> {
   const repair = await planRepair(db)
   const hint =
-    repair.missing.length > 0 ? ['Write missing transactions with gatewright ledger repair --plan'] : []
+    repair.missing.length > 0 ? ['Write missing transactions with npx gatewright ledger repair --plan'] : []
   return [`the ledger is broken: ${problems.join('; ')}`, ...describePlan(repair), ...hint].join('\n')
 }

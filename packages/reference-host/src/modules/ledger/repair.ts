@@ -107,7 +107,10 @@ export const repairCommand: Command<Pick<HostServices, 'db' | 'clock' | 'progres
   async subject(services) {
     const { missing } = await plan(services)
     if (missing.length === 0)
-      throw new CommandError('no transaction is missing: see gatewright ledger check', 'nothing_to_repair')
+      throw new CommandError(
+        'no transaction is missing: see npx gatewright ledger check',
+        'nothing_to_repair',
+      )
     const texts = describePlan({ missing, unknown: [] })
     return `${texts.join('\n')}\nWrite ${missing.length === 1 ? 'this transaction' : `these ${missing.length} transactions`}.`
   },
@@ -125,7 +128,7 @@ export const repairCommand: Command<Pick<HostServices, 'db' | 'clock' | 'progres
     const rest = describePlan({ missing: [], unknown: found.unknown })
     return {
       data: { written, unknown: found.unknown },
-      lines: [`Written: ${written}. Now run gatewright ledger check.`, ...rest],
+      lines: [`Written: ${written}. Now run npx gatewright ledger check.`, ...rest],
     }
   },
 }

@@ -170,7 +170,7 @@ function overlapOf({ options }: CommandArguments): number {
 async function partnerKey({ backend }: PartnerCommandServices, keyId: string): Promise<KeyRecord> {
   const key = await backend.issuer.keys.find(keyId)
   if (key?.surface !== 'partner')
-    throw new CommandError(`no partner key ${keyId}: see gatewright partner-keys list`)
+    throw new CommandError(`no partner key ${keyId}: see npx gatewright partner-keys list`)
   return key
 }
 
@@ -178,6 +178,6 @@ function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: strin
   return {
     data: { partnerId: key.accountId, keyId: key.id, keyPrefix: key.prefix, scopes: key.scopes, key: text },
     lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown only now.'],
-    ifUnprinted: `Key ${key.id} of ${key.accountId} was made, but not shown. Replace it: gatewright partner-keys rotate ${key.id} --overlap 0`,
+    ifUnprinted: `Key ${key.id} of ${key.accountId} was made, but not shown. Replace it: npx gatewright partner-keys rotate ${key.id} --overlap 0`,
   }
 }

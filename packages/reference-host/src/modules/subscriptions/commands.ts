@@ -80,7 +80,9 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     example: '8453:0x5be1…:12',
     async run({ backend, clock }, { positional: [reference = ''] }) {
       if (!(await markHandled(backend.sql, reference, clock.now()))) {
-        throw new CommandError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
+        throw new CommandError(
+          `no unmatched transfer ${reference} is open: see npx gatewright payins unmatched`,
+        )
       }
       return { data: { reference, handled: true }, lines: [`${reference} is handled.`] }
     },

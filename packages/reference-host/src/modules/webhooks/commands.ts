@@ -168,7 +168,7 @@ export const commands: readonly Command<WebhookServices>[] = [
     async run({ db, clock }, { positional: [eventId = ''], options: { endpoint } }) {
       const sent = await replayEvent(db, eventId, { endpointId: endpoint, now: clock.now() })
       if (sent === undefined)
-        throw new CommandError(`no published event ${eventId}: see gatewright events tail`)
+        throw new CommandError(`no published event ${eventId}: see npx gatewright events tail`)
       if (sent.length === 0) throw new CommandError(`event ${eventId} has no such endpoint`)
       return {
         data: { eventId, endpoints: sent },
@@ -210,13 +210,13 @@ async function assertRecipient(tx: SqlQueries, recipientId: string): Promise<voi
   const found = await rows(tx, 'select 1 from gw_partners where id = $1', [recipientId])
   if (found.length === 0)
     throw new CommandError(
-      `no partner ${recipientId}: see gatewright partner-keys list --json, or use "${OPERATOR}"`,
+      `no partner ${recipientId}: see npx gatewright partner-keys list --json, or use "${OPERATOR}"`,
     )
 }
 
 async function endpointOf(db: SqlQueries, { positional: [id = ''] }: CommandArguments): Promise<Endpoint> {
   const endpoint = await endpoints.find(db, id)
-  if (!endpoint) throw new CommandError(`no endpoint ${id}: see gatewright webhooks list`)
+  if (!endpoint) throw new CommandError(`no endpoint ${id}: see npx gatewright webhooks list`)
   return endpoint
 }
 
@@ -227,7 +227,7 @@ function limitOf({ options: { limit = String(LATEST) } }: CommandArguments): num
 }
 
 const lostSecretOf = (id: string): string =>
-  `The new secret of endpoint ${id} was not shown. Get another: gatewright webhooks rotate ${id}`
+  `The new secret of endpoint ${id} was not shown. Get another: npx gatewright webhooks rotate ${id}`
 
 function secretLines(title: string, secret: string): string[] {
   return [

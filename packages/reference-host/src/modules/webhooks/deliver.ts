@@ -188,6 +188,6 @@ function pauseOf({ failingSince }: Endpoint, attempted: readonly Attempted[], no
 function disabledWarning({ id, recipientId, disabledFor, lastResult }: Endpoint): OperatorWarning {
   const why = disabledFor === 'gone' ? 'it responded with 410' : `it has failed for 3 days (${lastResult})`
   return new OperatorWarning(
-    `webhook endpoint ${id} of ${recipientId} is disabled: ${why}. Ask its owner, then run gatewright webhooks enable ${id}`,
+    `webhook endpoint ${id} of ${recipientId} is disabled: ${why}. Ask its owner, then run npx gatewright webhooks enable ${id}`,
   )
 }

@@ -63,7 +63,7 @@ export const commands: readonly Command<WithdrawalCommandServices>[] = [
     async subject({ backend }, args) {
       const { id, status } = resolutionOf(args)
       const [found] = await withdrawalTable.select(backend.sql, 'where id = $1', [id])
-      if (!found) throw new CommandError(`no withdrawal ${id}: see gatewright withdrawals list`)
+      if (!found) throw new CommandError(`no withdrawal ${id}: see npx gatewright withdrawals list`)
       const { amountCents, accountId, status: now } = found
       return `Resolve ${id}, ${money(amountCents)} of ${accountId}, which is ${now}, as ${status}.`
     },
@@ -78,7 +78,7 @@ export const commands: readonly Command<WithdrawalCommandServices>[] = [
         )
       if (!resolved)
         throw new CommandError(
-          `${id} is not open, and has no attention as ${status}: see gatewright withdrawals list`,
+          `${id} is not open, and has no attention as ${status}: see npx gatewright withdrawals list`,
         )
       return { data: { id, status, reference }, lines: [`${id} is ${status}.`] }
     },

@@ -61,7 +61,7 @@ export function addressGap(
         if (!gapAddress || transfer.units === 0n) continue
         if (!(await db.transaction(tx => skipPast(tx, gapAddress)))) continue
         found = true
-        const message = `index ${gapAddress.index} of an xpub was paid (${transfer.txHash}) and never given out by this database: if a backup was restored, run "gatewright payins skip-addresses" now`
+        const message = `index ${gapAddress.index} of an xpub was paid (${transfer.txHash}) and never given out by this database: if a backup was restored, run "npx gatewright payins skip-addresses" now`
         report(new OperatorWarning(message))
       }
       return found
