@@ -75,10 +75,8 @@ const NOTHING = { worked: false, output: '' }
 t.test('counts packages and seconds on a terminal while it builds, and leaves the line empty', async t => {
   const { worked, output } = await built({ isTTY: true })
   t.ok(worked)
-  t.match(
-    output,
-    /Building {2}0 s[^]*0 of 2 packages, \d+ s[^]*1 of 2 packages, \d+ s[^]*the pages, \d+ s[^]*\r\u001b\[K$/,
-  )
+  t.match(output, /Building {2}0 s[^]*0 of 2 packages, \d+ s[^]*1 of 2 packages, \d+ s[^]*the pages, \d+ s/)
+  t.ok(output.endsWith('\r\u001b[K'))
 })
 
 t.test('does nothing and says nothing while nothing has changed', async t => {
