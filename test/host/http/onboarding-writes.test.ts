@@ -98,6 +98,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     observe: () => {},
 
     operationRules: new Map(),
+    operationTitles: new Map(),
     issuer: {} as never,
     spendStorage: never as never,
     providerMessages: never,

@@ -97,6 +97,7 @@ export async function serveOperations(
     },
     webTokens: { authenticate: () => allow({ webSession: { accountId: 'acc_1', sessionId: 'web_1' } }) },
     operationRules: new Map(),
+    operationTitles: new Map(),
     providerMessages: async () => allow({ provider: 'acme', messageId: 'msg_1' }),
     validated: async () => true,
     isHeld: async () => false,

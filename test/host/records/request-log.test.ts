@@ -9,6 +9,7 @@ import { REQUEST_ROWS } from '../../workspace/bounds.ts'
 
 const { createRequestLog, NEWEST_SEARCHED, requests } = internals
 
+const isConsole = async (keyId: string): Promise<boolean> => keyId === 'console'
 let made = 0
 /** A decision about a refused write of Ann's, with changes. */
 function decision(changes: Partial<Decision> = {}): Decision {
@@ -55,7 +56,7 @@ const stored = (db: SqlClient, accountId = 'ann') => requests.list(db, { account
 
 onBothDatabases('keeps what was decided, and why', async (t, { dbs: [db] }) => {
   const clock = manualClock()
-  const log = createRequestLog({ db, clock, mode: 'writes' })
+  const log = createRequestLog({ isConsole, db, clock, mode: 'writes' })
   const refused = decision()
   log.record(refused)
   clock.advance(1)
@@ -105,7 +106,7 @@ onBothDatabases('keeps the decisions that its mode names', async (t, { dbs: [db]
     ['all', 5],
   ] as const) {
     await rows(db, 'delete from gw_requests')
-    const log = createRequestLog({ db, clock: manualClock(), mode })
+    const log = createRequestLog({ isConsole, db, clock: manualClock(), mode })
     for (const changes of all) log.record(decision(changes))
     await log.flush()
     t.equal((await stored(db)).length, count, mode)
@@ -113,7 +114,7 @@ onBothDatabases('keeps the decisions that its mode names', async (t, { dbs: [db]
 })
 
 onBothDatabases('a flood of one account leaves room for others, and is counted', async (t, { dbs: [db] }) => {
-  const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+  const log = createRequestLog({ isConsole, db, clock: manualClock(), mode: 'writes' })
   for (let n = 0; n < 500; n++) log.record(decision())
   log.record(decision({ accountId: 'bob' }))
   log.record(decision({ accountId: undefined, status: 401, denial: undefined }))
@@ -131,7 +132,7 @@ onBothDatabases(
   'keeps the newest rows of an account, and none that are too old',
   async (t, { dbs: [db] }) => {
     const clock = manualClock()
-    const log = createRequestLog({ db, clock, mode: 'writes' })
+    const log = createRequestLog({ isConsole, db, clock, mode: 'writes' })
     log.record(decision({ accountId: 'bob' }))
     for (let n = 0; n < 15; n++) {
       for (let i = 0; i < 100; i++) {
@@ -165,7 +166,7 @@ onBothDatabases(
         return result
       },
     }
-    const log = createRequestLog({ db: failing, clock: manualClock(), mode: 'writes' })
+    const log = createRequestLog({ isConsole, db: failing, clock: manualClock(), mode: 'writes' })
     log.record(decision())
     await t.rejects(log.flush(), /down/)
     log.record(decision())
@@ -188,7 +189,7 @@ onBothDatabases(
       ...db,
       transaction: work => (down ? Promise.reject(new Error('down')) : db.transaction(work)),
     }
-    const log = createRequestLog({ db: failing, clock: manualClock(), mode: 'writes' })
+    const log = createRequestLog({ isConsole, db: failing, clock: manualClock(), mode: 'writes' })
     for (let round = 0; round < 12; round++) {
       for (let n = 0; n < 200; n++) log.record(decision())
       await t.rejects(log.flush(), /down/)
@@ -201,8 +202,55 @@ onBothDatabases(
   },
 )
 
+onBothDatabases(
+  'leaves out what consoles looked up, but no write and no failure of the host',
+  async (t, { dbs: [db] }) => {
+    const clock = manualClock()
+    const asked: string[] = []
+    const log = createRequestLog({
+      db,
+      clock,
+      mode: 'all',
+      isConsole: keyId => {
+        asked.push(keyId)
+        return isConsole(keyId)
+      },
+    })
+    const statuses = [200, 400, 403, 404, 429, 500, 503]
+    const all = ['console', 'key', undefined].flatMap(keyId =>
+      ['GET', 'HEAD', 'POST', 'DELETE'].flatMap(method =>
+        statuses.map(status => decision({ keyId, method, status })),
+      ),
+    )
+    for (const each of all) log.record(each)
+    await log.flush()
+    t.same(asked.toSorted(), ['console', 'key'], 'each key is looked up once')
+    const isListed = ({ keyId, method, status }: Decision): boolean =>
+      keyId !== 'console' || !['GET', 'HEAD'].includes(method) || status >= 500
+    const ids = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id).toSorted()
+    const expected = (test: (each: Decision) => boolean) =>
+      all
+        .filter(test)
+        .map(({ requestId }) => requestId)
+        .toSorted()
+    const list = (filter: object) =>
+      requests.list(db, { accountId: 'ann', limit: 500, programsOnly: true, ...filter })
+    t.same(ids(await list({})), expected(isListed))
+    t.same(
+      ids(await list({ outcome: 'refused' })),
+      expected(each => isListed(each) && each.status >= 400 && each.status < 500 && each.status !== 429),
+    )
+    t.equal((await stored(db)).length, all.length, 'all are stored')
+    const counts = await requests.topRefusals(db, 0, 50)
+    t.equal(
+      counts.reduce((sum, { count }) => sum + count, 0),
+      expected(each => isListed(each) && each.status >= 400 && each.status < 500).length,
+    )
+  },
+)
+
 onBothDatabases('keeps texts that a database would reject, changed and cut', async (t, { dbs: [db] }) => {
-  const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+  const log = createRequestLog({ isConsole, db, clock: manualClock(), mode: 'writes' })
   const bad = 'a\0\ud800'.padEnd(5000, 'b')
   const denial = { ok: false, code: 'invalid_request', status: 400, message: bad, field: bad } as const
   log.record(decision({ operation: bad, reason: bad, rule: bad, keyId: bad, method: bad, denial }))
@@ -230,7 +278,7 @@ onBothDatabases('keeps texts that a database would reject, changed and cut', asy
 
 onBothDatabases('a row is no larger than the documented bound', async (t, { dialect, dbs: [db] }) => {
   if (dialect !== 'sqlite') return
-  const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+  const log = createRequestLog({ isConsole, db, clock: manualClock(), mode: 'writes' })
   const long = '\uffff'.repeat(2000)
   log.record(
     decision({
@@ -272,7 +320,7 @@ onBothDatabases(
           begin select raise(abort, 'refused'); end`,
     )
     if (dialect === 'postgres') t.teardown(() => rows(db, 'alter table gw_requests drop constraint no_bad'))
-    const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+    const log = createRequestLog({ isConsole, db, clock: manualClock(), mode: 'writes' })
     for (let n = 0; n < 120; n++) log.record(decision(n % 60 === 7 ? { operation: 'bad' } : {}))
     await log.flush()
     t.equal((await stored(db)).length, 118)
@@ -287,7 +335,7 @@ onBothDatabases(
   'lists by page, outcome, key, operation and rule, and counts refusals',
   async (t, { dbs: [db] }) => {
     const clock = manualClock()
-    const log = createRequestLog({ db, clock, mode: 'writes' })
+    const log = createRequestLog({ isConsole, db, clock, mode: 'writes' })
     const kinds: Partial<Decision>[] = [
       {},
       { keyId: 'other' },

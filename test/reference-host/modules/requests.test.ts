@@ -6,8 +6,9 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../../harness/host.ts'
 import { moneyUser } from '../harness/money.ts'
+import { webToken } from '../harness/web-sign-in.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())
@@ -230,6 +231,67 @@ t.test('commands list and show the requests of every account, with the exact cau
   t.match(await gatewright(['requests', 'list', '--outcome', 'bad'], env), {
     code: 2,
     output: /must be one of/,
+  })
+})
+
+t.test('leaves out what a console looks up, unless its key is asked for, and finds it by its id', async t => {
+  const wallet = newWallet()
+  const opened = await host.send('/auth/console', {
+    body: {},
+    headers: bearer(await webToken(host.send, wallet)),
+  })
+  const token = opened.body.data['sessionToken'] as string
+  const lookUp = await host.send('/user/v1/transactions?id=Lunch', { headers: bearer(token) })
+  t.equal(lookUp.status, 400)
+  t.equal((await get(token, '/not-there')).status, 404)
+  t.equal((await host.send('/user/v1/keys', { body: { scopes: ['x'] }, headers: bearer(token) })).status, 400)
+  const rows = await listed(token)
+  t.same(
+    rows.map(({ operation, status }) => `${String(operation)} ${String(status)}`),
+    ['keys.create 400', 'auth.openConsole 200'],
+    'writes of a console are listed',
+  )
+  t.same(await listed(token, '?outcome=refused'), rows.slice(0, 1))
+  const keyId = String(rows[0]?.['keyId'])
+  t.equal((await listed(token, `?keyId=${keyId}`)).length, 3)
+  const id = lookUp.headers.get('x-request-id')
+  t.match(await get(token, `/${id}`), {
+    status: 200,
+    body: { data: { request: { operation: 'transactions.list' } } },
+  })
+})
+
+t.test('names what was requested in words, and exports the list that its filters choose', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const agent = await keyBelow(token, { label: 'agent', policy: { dailySpendCapCents: 1000 } })
+  const other = await keyBelow(token, {})
+  for (const amountCents of [1100, 1200])
+    await moneyUser(host.send, { token: agent.token }).write('/subscriptions/payin', { amountCents })
+  await host.send('/user/v1/keys', { body: { scopes: ['x'] }, headers: bearer(other.token) })
+  t.same(
+    (await listed(token, '?outcome=refused')).map(({ title }) => title),
+    ['Create an API key', 'Create a pay-in', 'Create a pay-in'],
+  )
+  const exported = async (by: string, query: string) => {
+    const response = await fetch(`${host.url}/user/v1/requests.csv${query}`, { headers: bearer(by) })
+    t.equal(response.status, 200)
+    const [head, ...lines] = (await response.text()).trimEnd().split('\r\n')
+    t.equal(
+      head,
+      'id,created_at,method,operation,title,status,error,rule,message,field,requested_cents,key_id,session_id,duration_ms',
+    )
+    return lines
+  }
+  const refused = await exported(token, '?operation=subscriptions.payin&outcome=refused')
+  t.equal(refused.length, 2)
+  t.match(refused[0], /"Create a pay-in",403,"policy_blocked","dailySpendCapCents",/)
+  t.match(refused[0], /,1200,/)
+  t.equal((await exported(other.token, '?outcome=refused')).length, 1, 'a key exports its own')
+  t.same(await exported(other.token, `?keyId=${agent.id}`), [])
+  const at = Date.now()
+  t.same(await exported(token, `?from=${new Date(at + 60_000).toISOString()}`), [])
+  t.match(await get(token, `?from=${new Date(at).toISOString()}&to=${new Date(at - 1).toISOString()}`), {
+    status: 400,
   })
 })
 

@@ -161,9 +161,13 @@ const states: Readonly<Record<string, PageState>> = {
     await page.getByRole('heading', { name: 'Time line' }).waitFor()
   }),
   'requests-empty': part(fresh, 'Requests'),
-  requests: part(funded, 'Requests', page => page.locator('.row').nth(1).waitFor()),
+  requests: part(funded, 'Requests', page => page.getByRole('row').nth(2).waitFor()),
+  'requests-none-found': part(funded, 'Requests', async page => {
+    await page.getByLabel('Result').selectOption('Failed')
+    await shows(page, 'No requests match these filters.')
+  }),
   request: part(funded, 'Requests', async page => {
-    await page.getByRole('link', { name: 'subscriptions.payin' }).first().click()
+    await page.getByRole('link', { name: 'Pay-in' }).first().click()
     await page.getByRole('dialog').waitFor()
   }),
   settings: part(funded, 'Settings'),

@@ -6,7 +6,7 @@ import {
   MONEY_OPERATIONS,
   OPERATION_KINDS,
   operationsWords,
-} from '../../../packages/reference-host/browser/helper/key/operations.ts'
+} from '../../../packages/reference-host/browser/shared/operations.ts'
 import { parseCount } from '../../../packages/reference-host/browser/helper/key/parse-count.ts'
 import { rightsWords } from '../../../packages/reference-host/browser/helper/key/rights.ts'
 import { createKeyCurl } from '../../../packages/reference-host/browser/helper/key/samples.ts'

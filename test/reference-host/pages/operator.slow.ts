@@ -87,7 +87,7 @@ for (const scheme of ['light', 'dark'] as const) {
     const words = await summary.innerText()
     t.match(words, /Host\s+All systems normal\s+Checked: database, /)
     t.match(words, /Money\s+Not checked/)
-    t.match(words, /Refused\s+\d+ % in the last hour\s+Most in 24 hours: insufficient_scope, 2\./)
+    t.match(words, /Refused\s+\d+ % in the last hour\s+Most in 24 hours: permission missing, 2\./)
     const shown: readonly (readonly [name: string, waitFor: string, text: RegExp])[] = [
       ['The latest hour', 'Server errors', /Requests per minute\s+[\d.]+\s+No figure for yesterday/],
       ['Needs attention', 'effect…6789', /2 lost writes[^]*effect…6789/],
@@ -96,8 +96,12 @@ for (const scheme of ['light', 'dark'] as const) {
         'other.call',
         /Provider calls that wait late[^]*other\.call: 1 waiting, oldest 6\d min/,
       ],
-      ['Top refusals', 'insufficient_scope', /insufficient_scope\s+keys\.create\s+agent-shopping\s+2/],
-      ['Latest requests', 'insufficient_scope', /403 insufficient_scope\s+keys\.create\s+agent-shopping/],
+      ['Top refusals', 'permission missing', /permission missing\s+New key\s+0x\w+…\w+\s+agent-shopping\s+2/],
+      [
+        'Latest requests',
+        'permission missing',
+        /Refused · permission missing\s+New key\s+0x\w+…\w+\s+agent-shopping/,
+      ],
       ['Stores', 'database', /database\s+[\d.]+ ms\s+[\d.]+ ms\s+\d+/],
       ['Legacy names in use', 'prefix:/consumer/v1', /prefix:\/consumer\/v1\s+1 request of 1 caller/],
     ]
@@ -151,16 +155,16 @@ await t.test('lists lost history in the inbox, with what to do', async t => {
 await t.test('opens a refusal with its request id, cause and key, and finds it by its id', async t => {
   const { page, faults } = await unlocked()
   const latest = part(page, 'Latest requests')
-  const open = latest.getByRole('button', { name: '403 insufficient_scope' }).first()
+  const open = latest.getByRole('button', { name: 'Refused · permission missing' }).first()
   await open.focus()
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog')
   const text = await dialog.innerText()
-  t.match(text, /POST keys\.create\s+403 insufficient_scope/)
+  t.match(text, /New key\s+Refused · permission missing/)
   t.match(text, new RegExp(`Request id\\s+${refusedId}[^]*Account\\s+acc_[^]*agent-shopping[^]*keys\\.write`))
   await checkState(t, page, 'request')
   await page.keyboard.press('Escape')
-  t.equal(await page.locator(':focus').innerText(), '403 insufficient_scope', 'the focus returns')
+  t.equal(await page.locator(':focus').innerText(), 'Refused · permission missing', 'the focus returns')
 
   const search = latest.getByLabel('Request id')
   await search.fill('unknown')
@@ -178,16 +182,32 @@ await t.test('opens a refusal with its request id, cause and key, and finds it b
 await t.test('lists the requests of one kind of refusal, and of another outcome', async t => {
   const { page } = await unlocked()
   const latest = part(page, 'Latest requests')
-  await part(page, 'Top refusals').getByRole('button', { name: 'insufficient_scope' }).click()
-  await latest.getByText('Only insufficient_scope · keys.create').waitFor()
+  await part(page, 'Top refusals').getByRole('button', { name: 'permission missing' }).click()
+  await latest.getByText('Only permission missing · New key').waitFor()
   const rows = latest.locator('tbody tr')
   await rows.nth(2).waitFor({ state: 'detached' })
   t.equal(await rows.count(), 2)
   await latest.getByRole('button', { name: 'Show all refusals' }).click()
   await latest.getByLabel('Outcome').selectOption('Allowed')
-  await latest.getByRole('button', { name: '200 OK' }).first().waitFor()
+  await latest.getByRole('button', { name: 'Allowed' }).first().waitFor()
   await latest.getByLabel('Outcome').selectOption('Failed')
   await latest.getByText('No recorded request matches.').waitFor()
+  await page.context().close()
+})
+
+await t.test('opens all requests of the account of a row', async t => {
+  const { page } = await unlocked()
+  const latest = part(page, 'Latest requests')
+  const account = part(page, 'Top refusals')
+    .getByRole('button', { name: /^0x\w{4}…\w{4}$/ })
+    .first()
+  const name = await account.innerText()
+  await account.click()
+  await latest.getByText(`Only requests of account ${name}`).waitFor()
+  await latest.getByRole('button', { name: 'Allowed' }).first().waitFor()
+  const rows = await latest.locator('tbody tr').allInnerTexts()
+  t.ok(rows.length > 2)
+  for (const row of rows) t.match(row, name)
   await page.context().close()
 })
 
@@ -212,13 +232,13 @@ await t.test(
 await t.test('reads new figures by itself, keeps the focus, and stops while it is paused', async t => {
   const { page } = await unlocked('light', context => context.clock.install())
   const latest = part(page, 'Latest requests')
-  const row = latest.getByRole('button', { name: '403 insufficient_scope' }).first()
+  const row = latest.getByRole('button', { name: 'Refused · permission missing' }).first()
   await row.focus()
   const before = await latest.getByRole('row').count()
   await refuse()
   await page.clock.fastForward(5000)
   await latest.getByRole('row').nth(before).waitFor()
-  t.equal(await page.locator(':focus').innerText(), '403 insufficient_scope')
+  t.equal(await page.locator(':focus').innerText(), 'Refused · permission missing')
   const pause = page.getByRole('button', { name: 'Pause' })
   await pause.click()
   t.equal(await pause.getAttribute('aria-pressed'), 'true')

@@ -146,9 +146,16 @@ export class HostFactories {
     return new Map()
   }
 
+  /** The titles of the operations, by id. Filled when the operations are mounted. */
+  operationTitles(): Map<string, string> {
+    return new Map()
+  }
+
   /** The decisions about requests that people can look up. */
-  requestLog({ config, db, clock }: HostServices): RequestLog {
-    return createRequestLog({ db, clock, mode: config.requestLog.mode })
+  requestLog({ config, backend, db, clock }: HostServices): RequestLog {
+    const isConsole = async (keyId: string): Promise<boolean> =>
+      (await backend.issuer.keys.find(keyId))?.console === true
+    return createRequestLog({ db, clock, mode: config.requestLog.mode, isConsole })
   }
 
   /** Whether a write would succeed now. */

@@ -215,6 +215,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     db,
     requirements,
     operationRules: services.operationRules,
+    operationTitles: services.operationTitles,
     providerMessages: services.providerMessages,
     spendStorage: services.spendStorage,
     scopes: services.scopes,

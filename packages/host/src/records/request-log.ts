@@ -3,7 +3,7 @@ import { storableText } from '@gatewright/kernel/internal'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { hasCode } from './cause.ts'
-import { insertRequests, NO_ACCOUNT, requests, type RecordedRequest } from './requests.ts'
+import { insertRequests, NO_ACCOUNT, READ_METHODS, requests, type RecordedRequest } from './requests.ts'
 
 /** The names of the choices of which decisions are kept. */
 export const REQUEST_LOG_MODES = ['off', 'refusals', 'writes', 'all'] as const
@@ -20,8 +20,10 @@ const MAX_WAITING = 2000
 export const MAX_WAITING_PER_ACCOUNT = 200
 /** Rows of one statement. */
 const ROWS_AT_ONCE = 50
-/** Most accounts of which this process knows how many rows it wrote. */
+/** Most accounts of which this process knows how many rows it wrote, and most keys of which it knows whether a console has them. */
 const MAX_COUNTED = 10_000
+/** How many keys are looked up at once. */
+const LOOKED_UP_AT_ONCE = 20
 const MAX_MESSAGE = 300
 const MAX_DETAILS = 1500
 /** The longest other text of a row, in characters. Names and ids of a host are shorter. */
@@ -47,11 +49,15 @@ export function createRequestLog({
   db,
   clock,
   mode,
+  isConsole,
 }: {
   readonly db: SqlClient
   readonly clock: Clock
   readonly mode: RequestLogMode
+  /** Whether a key is that of an account console. */
+  readonly isConsole: (keyId: string) => Promise<boolean>
 }): RequestLog {
+  const markConsoles = consoleMarker(isConsole)
   let waiting: RecordedRequest[] = []
   let waitingOf = new Map<string, number>()
   /** How many rows this process has written of each account since it deleted older ones. */
@@ -66,7 +72,7 @@ export function createRequestLog({
     waitingOf = new Map()
     try {
       const long = longAccounts(batch, written)
-      dropped += await insertAll(db, batch)
+      dropped += await insertAll(db, await markConsoles(batch))
       for (const accountId of long) await requests.trim(db, accountId, KEPT_PER_ACCOUNT)
     } catch (error) {
       const kept = batch.slice(Math.max(0, batch.length + waiting.length - MAX_WAITING))
@@ -98,6 +104,24 @@ export function createRequestLog({
   }
 }
 
+/** Makes the function that marks the reads by consoles. It looks a key up once, and only for a read. */
+function consoleMarker(
+  isConsole: (keyId: string) => Promise<boolean>,
+): (batch: readonly RecordedRequest[]) => Promise<readonly RecordedRequest[]> {
+  const known = new Map<string, boolean>()
+  const isRead = ({ method }: RecordedRequest): boolean => READ_METHODS.includes(method)
+  return async batch => {
+    if (known.size > MAX_COUNTED) known.clear()
+    const ids = new Set(batch.flatMap(row => (row.keyId !== null && isRead(row) ? [row.keyId] : [])))
+    const unknown = [...ids].filter(id => !known.has(id))
+    for (let at = 0; at < unknown.length; at += LOOKED_UP_AT_ONCE)
+      await Promise.all(
+        unknown.slice(at, at + LOOKED_UP_AT_ONCE).map(async id => known.set(id, await isConsole(id))),
+      )
+    return batch.map(row => ({ ...row, console: isRead(row) && known.get(row.keyId ?? '') === true }))
+  }
+}
+
 /** Inserts rows, and resolves to how many of them the database refused. Rejects if it failed: then some may be stored. */
 async function insertAll(db: SqlClient, batch: readonly RecordedRequest[]): Promise<number> {
   try {
@@ -118,10 +142,8 @@ async function insertAll(db: SqlClient, batch: readonly RecordedRequest[]): Prom
 /** Whether a decision is kept. One without an operation is not: nobody looks for it, and scanners cause many. */
 function isKept(mode: RequestLogMode, { status, method, operation }: Decision): boolean {
   if (mode === 'off' || operation === undefined) return false
-  return status >= 400 || mode === 'all' || (mode === 'writes' && !READS.has(method))
+  return status >= 400 || mode === 'all' || (mode === 'writes' && !READ_METHODS.includes(method))
 }
-
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Counts the rows of a batch, and returns the accounts with so many since the last time that older rows must be deleted. */
 function longAccounts(batch: readonly RecordedRequest[], written: Map<string, number>): readonly string[] {
@@ -154,6 +176,7 @@ function recordOf(decision: Decision, accountId: string, now: number): RecordedR
     details: shortDetails(denial?.details),
     replayed,
     durationUs: Math.round(durationMs * 1000),
+    console: false,
   }
 }
 

@@ -27,6 +27,8 @@ const records = table('gw_requests', {
   details: nullable(json<Readonly<Record<string, unknown>>>()),
   replayed: flag,
   durationUs: integer,
+  /** Whether the key is that of an account console: a person, and no program. Recorded of reads only. */
+  console: flag,
 })
 
 /** A request whose decision was kept. */
@@ -34,6 +36,12 @@ export type RecordedRequest = Row<typeof records>
 
 /** The account of requests without a verified credential. */
 export const NO_ACCOUNT = ''
+
+/** The methods of reads. */
+export const READ_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+/** What a person looked up in a console. Lists leave it out and no count has it: no program was refused. A failure of the host stays. */
+const OWN_LOOK_UP = `console = 1 and status < 500`
 
 /** The outcomes by which a list of requests can be filtered, with their statuses. */
 const STATUSES = {
@@ -58,6 +66,8 @@ export interface RequestFilter {
   readonly keyIds?: readonly string[] | null | undefined
   readonly outcome?: RequestOutcome | undefined
   readonly operation?: string | undefined
+  /** Whether what consoles looked up is left out. */
+  readonly programsOnly?: boolean | undefined
   /** Only those that this policy rule blocked; null: only those without a rule. */
   readonly rule?: string | null | undefined
   readonly code?: string | undefined
@@ -112,6 +122,7 @@ const COLUMNS = [
   'details',
   'replayed',
   'duration_us',
+  'console',
 ]
 
 const valuesOf = (row: RecordedRequest): SqlValue[] => [
@@ -132,6 +143,7 @@ const valuesOf = (row: RecordedRequest): SqlValue[] => [
   row.details === null ? null : JSON.stringify(row.details),
   Number(row.replayed),
   row.durationUs,
+  Number(row.console),
 ]
 
 /** Reads and deletes kept requests. */
@@ -158,7 +170,7 @@ export const requests = {
   async topRefusals(db: SqlQueries, since: EpochMs, limit: number): Promise<RefusalCount[]> {
     const text = `select account_id, key_id, operation, code, rule, count(*) as n, max(at) as last_at
       from (select account_id, key_id, operation, code, rule, status, at from gw_requests
-        where at >= $1 order by at desc limit $3) newest
+        where at >= $1 and not (${OWN_LOOK_UP}) order by at desc limit $3) newest
       where status >= 400 and status < 500
       group by account_id, key_id, operation, code, rule order by n desc, last_at desc limit $2`
     return (await rows(db, text, [since, limit, NEWEST_SEARCHED])).map(row => ({
@@ -191,7 +203,19 @@ const textOrNull = (value: unknown): string | null => (value === null ? null : t
 
 /** The conditions of a filter. `place` adds a value and returns its place. */
 function conditionsOf(
-  { accountId, keyIds, outcome, operation, rule, code, newestOnly, from, to, after }: RequestFilter,
+  {
+    accountId,
+    keyIds,
+    outcome,
+    operation,
+    programsOnly,
+    rule,
+    code,
+    newestOnly,
+    from,
+    to,
+    after,
+  }: RequestFilter,
   place: (value: SqlValue) => string,
 ): string[] {
   const conditions: string[] = []
@@ -200,6 +224,7 @@ function conditionsOf(
   else if (keyIds !== undefined)
     conditions.push(keyIds.length === 0 ? 'false' : `key_id in (${keyIds.map(place).join(', ')})`)
   if (outcome !== undefined) conditions.push(STATUSES[outcome])
+  if (programsOnly === true) conditions.push(`not (${OWN_LOOK_UP})`)
   if (operation !== undefined) conditions.push(`operation = ${place(operation)}`)
   if (rule !== undefined) conditions.push(rule === null ? 'rule is null' : `rule = ${place(rule)}`)
   if (code !== undefined) conditions.push(`code = ${place(code)}`)

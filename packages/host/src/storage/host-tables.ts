@@ -72,6 +72,8 @@ create table {prefix}requests (
   details text,
   replayed integer not null,
   duration_us bigint not null,
+  -- Whether the key is that of an account console: a person, and no program.
+  console integer not null default 0,
   primary key (account_id, at, id)
 ) {without rowid} {by account_id};
 

@@ -48,14 +48,24 @@ export interface RefusalFigures {
   readonly refusals: readonly Refusal[]
 }
 
-/** One kind of refusal, and how often it happened. */
-export interface Refusal {
+/** What the operation, the account and the key of a request are called. */
+export interface RequestNames {
   readonly operation: string
-  readonly code: string
-  readonly rule: string | null
+  /** The title of the operation. */
+  readonly title: string
   readonly accountId: string | null
+  /** The wallet of the account; null if nobody signed in to it with one. */
+  readonly wallet: string | null
   readonly keyId: string | null
   readonly keyLabel: string | null
+  /** Whether the key is that of an account console. */
+  readonly console: boolean
+}
+
+/** One kind of refusal, and how often it happened. */
+export interface Refusal extends RequestNames {
+  readonly code: string
+  readonly rule: string | null
   readonly count: number
   readonly lastAt: string
 }
@@ -65,15 +75,11 @@ export interface RequestFigures {
 }
 
 /** A request and what was decided about it. */
-export interface KeptRequest {
+export interface KeptRequest extends RequestNames {
   readonly id: string
   readonly createdAt: string
   readonly method: string
-  readonly operation: string
-  readonly accountId: string | null
   readonly credential: string | null
-  readonly keyId: string | null
-  readonly keyLabel: string | null
   readonly sessionId: string | null
   readonly status: number
   readonly error: string | null

@@ -2,7 +2,7 @@ import { short } from '../shared/address.ts'
 import { sentence, type Problem, type Reply } from '../shared/api.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
 import type { FigureName, FiguresFeed } from './figures-feed.ts'
-import type { Refusal } from './figures.ts'
+import type { RequestNames } from './figures.ts'
 
 /** Options of `panel`. */
 export interface PanelOptions<T> {
@@ -106,7 +106,8 @@ export function table(
 export const empty = (text: string): HTMLElement => el('p', { class: 'empty' }, text)
 
 /** Names the key of a request by its label, or by its id. */
-export function keyOf({ keyId, keyLabel }: Pick<Refusal, 'keyId' | 'keyLabel'>): HTMLElement {
+export function keyOf({ keyId, keyLabel, console }: RequestNames): HTMLElement {
   if (keyId === null) return el('span', { class: 'muted' }, 'none')
+  if (console) return el('span', { title: keyId }, 'Console')
   return keyLabel === null ? short(keyId) : el('span', { title: keyId }, keyLabel)
 }

@@ -1,39 +1,42 @@
-import { button, fill } from '../shared/dom.ts'
+import { button, el, fill } from '../shared/dom.ts'
 import { when } from '../shared/time.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { Refusal, RefusalFigures } from './figures.ts'
 import { count } from './numbers.ts'
+import { operationTitle, reasonWords } from '../shared/request-words.ts'
+import { accountButton, type Only } from './accounts.ts'
 import { keyOf, panel, table } from './panel.ts'
-import type { Only } from './requests.ts'
 
 /** Makes the panel of the most frequent refusals. Each opens the requests of its kind. */
 export function refusalPanel(feed: FiguresFeed, only: (what: Only) => void): HTMLElement {
   return panel<RefusalFigures>(feed, {
     title: 'Top refusals',
-    about: 'By rule or error, operation and key, among the newest recorded requests of the last 24 hours.',
+    about:
+      'By rule or error, operation and key, among the newest recorded requests of the last 24 hours. What people look up in a console is not counted.',
     figures: 'refusals',
     isEmpty: ({ refusals }) => refusals.length === 0,
     show({ refusals }, body) {
       const rows = refusals.map(refusal => [
         whyButton(refusal, only),
-        refusal.operation,
+        el('span', { title: refusal.operation }, operationTitle(refusal)),
+        accountButton(refusal, only),
         keyOf(refusal),
         count(refusal.count),
         when(refusal.lastAt),
       ])
-      fill(body, table('Top refusals', ['Why', 'Operation', 'Key', 'Count', 'Last'], rows, ['Count']))
+      fill(body, table('Top refusals', ['Why', 'What', 'Account', 'Key', 'Count', 'Last'], rows, ['Count']))
     },
   })
 }
 
 function whyButton(refusal: Refusal, only: (what: Only) => void): HTMLElement {
   const { rule, code, operation, accountId, keyId } = refusal
-  const why = rule ?? code
+  const why = reasonWords({ rule, error: code, details: null })
   const made = button(
     why,
     () =>
       only({
-        words: `${why} · ${operation}`,
+        words: `${why} · ${operationTitle(refusal)}`,
         query: {
           code,
           rule: rule ?? '',
@@ -44,6 +47,6 @@ function whyButton(refusal: Refusal, only: (what: Only) => void): HTMLElement {
       }),
     'link',
   )
-  made.dataset['key'] = JSON.stringify([why, operation, accountId, keyId])
+  made.dataset['key'] = JSON.stringify([rule ?? code, operation, accountId, keyId])
   return made
 }

@@ -5,6 +5,8 @@ import { sentence } from '../shared/api.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { KeptRequest, RequestFigures } from './figures.ts'
 import { duration } from './numbers.ts'
+import { requestTitle, resultTone, resultWords } from '../shared/request-words.ts'
+import { accountButton, type Only } from './accounts.ts'
 import { empty, keyOf, panel, table } from './panel.ts'
 
 const OUTCOMES = [
@@ -14,13 +16,6 @@ const OUTCOMES = [
   ['allowed', 'Allowed'],
   ['', 'All'],
 ] as const
-
-/** Which requests the list is limited to, beside the outcome: those of one kind of refusal. */
-export interface Only {
-  /** Names the kind for people. */
-  readonly words: string
-  readonly query: Readonly<Record<string, string>>
-}
 
 /** The panel of the latest requests. */
 export interface RequestPanel {
@@ -72,11 +67,11 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
       const rows = requests.map(request => [
         when(request.createdAt),
         openButton(request),
-        request.operation,
+        el('span', { title: request.operation }, requestTitle(request)),
+        accountButton(request, what => choose(what)),
         keyOf(request),
-        el('code', { class: 'breaks' }, request.id),
       ])
-      fill(body, table('Latest requests', ['When', 'Decision', 'Operation', 'Key', 'Request id'], rows))
+      fill(body, table('Latest requests', ['When', 'Decision', 'What', 'Account', 'Key'], rows))
       return undefined
     },
   })
@@ -91,12 +86,10 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
 }
 
 function openButton(request: KeptRequest): HTMLElement {
-  const made = button(decisionOf(request), () => showRequest(request), 'link')
+  const made = button(resultWords(request), () => showRequest(request), 'link')
   made.dataset['key'] = request.id
   return made
 }
-
-const decisionOf = ({ status, rule, error }: KeptRequest): string => `${status} ${rule ?? error ?? 'OK'}`
 
 /** Makes the form that finds a request by its id. */
 function searchForm(feed: FiguresFeed): HTMLElement {
@@ -144,6 +137,8 @@ function showRequest(request: KeptRequest): void {
     ['Request id', copied('request id', request.id)],
     ['When', utc(request.createdAt)],
     ['Took', duration(request.durationMs)],
+    ['Operation', el('code', { class: 'breaks' }, `${request.method} ${request.operation}`)],
+    ['Status', String(request.status)],
     ['Error', textOf(request.error)],
     ['Rule', textOf(request.rule)],
     ['Cause', textOf(request.reason)],
@@ -152,6 +147,7 @@ function showRequest(request: KeptRequest): void {
       'Account',
       request.accountId === null ? 'none: no valid credential' : copied('account', request.accountId),
     ],
+    ['Wallet', request.wallet === null ? undefined : copied('wallet', request.wallet)],
     ['Credential', textOf(request.credential)],
     ['Key', request.keyId === null ? undefined : copied('key id', request.keyId)],
     ['Name of the key', textOf(request.keyLabel)],
@@ -165,8 +161,8 @@ function showRequest(request: KeptRequest): void {
     el(
       'div',
       { class: 'panel-body' },
-      el('h2', { id: 'request-title' }, `${request.method} ${request.operation}`),
-      el('p', {}, el('span', { class: `badge ${toneOf(request.status)}` }, decisionOf(request))),
+      el('h2', { id: 'request-title' }, requestTitle(request)),
+      el('p', {}, el('span', { class: `badge ${resultTone(request.status)}` }, resultWords(request))),
       request.message !== null && el('p', {}, el('strong', {}, request.message)),
       el(
         'dl',
@@ -188,8 +184,6 @@ function showRequest(request: KeptRequest): void {
 }
 
 const textOf = (value: string | null): Child => value ?? undefined
-
-const toneOf = (status: number): string => (status < 400 ? 'ok' : status < 500 ? 'bad' : 'warn')
 
 function copied(what: string, text: string): HTMLElement {
   return el(

@@ -1,6 +1,7 @@
 import type { Reply } from '../shared/api.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
 import { when } from '../shared/time.ts'
+import { reasonWords } from '../shared/request-words.ts'
 import type { FigureName, FiguresFeed } from './figures-feed.ts'
 import type { DecisionFigures, HostState, LedgerCheck, RefusalFigures } from './figures.ts'
 import { inboxCount, type InboxFigures } from './inbox.ts'
@@ -104,7 +105,9 @@ function refusedState({ hour }: DecisionFigures, refusals: RefusalFigures | unde
   const share = hour.refusedShare ?? 0
   const words = `${percent(share)} in the last hour`
   const more = most
-    ? [`Most in 24 hours: ${most.rule ?? most.code}, ${count(most.count)}.`]
+    ? [
+        `Most in 24 hours: ${reasonWords({ rule: most.rule, error: most.code, details: null })}, ${count(most.count)}.`,
+      ]
     : [share === 0 ? 'Nobody is refused.' : 'None of them is recorded.']
   return { tone: 'none', words, more }
 }

@@ -8,7 +8,7 @@ import type { Services } from '../services/services.ts'
 /** Starts the listener of the operator page. Undefined if the configuration does not turn it on. */
 export async function startOperator(services: Services): Promise<OperatorListener | undefined> {
   const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs, lostRuns } = services
-  const { readiness, requestLog } = services
+  const { readiness, requestLog, operationTitles } = services
   const { operator, environment, serviceName, databaseUrl, dataDir } = config
   if (!operator || !history || secrets.operatorToken === undefined) return undefined
   const database =
@@ -28,6 +28,7 @@ export async function startOperator(services: Services): Promise<OperatorListene
       keys: backend.issuer.keys,
       readiness,
       requestLog,
+      operationTitles,
       aliasUsage: backend.aliasUsage,
       lostRuns,
       flushAliasUsage: () => aliasUsage.flush(),

@@ -1,5 +1,6 @@
 import { StreamedBody } from '@gatewright/http/internal'
-import { allow, type Denial } from '@gatewright/kernel'
+import { allow, type Denial, type EpochMs } from '@gatewright/kernel'
+import type { Access } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
 import type { Static, TObject, TProperties } from 'typebox/type'
 import { type HostServices, type Operation, operation, type NewestPage, type Place } from '@gatewright/host'
@@ -23,8 +24,15 @@ const tooMany: Denial = {
   retryAfterSeconds: 5,
 }
 
-/** What differs between the exports of lists. */
-interface CsvExport<F extends TProperties, T> {
+/** The items that one read of an export gets: those after the place `after` of the list, created in a range. */
+interface ExportPage<P> extends Pick<NewestPage, 'limit'> {
+  readonly from: EpochMs
+  readonly to: EpochMs
+  readonly after: P | undefined
+}
+
+/** What differs between the exports of lists. `P`: a place in the list. */
+interface CsvExport<F extends TProperties, T, P> {
   readonly id: string
   readonly title: string
   readonly path: `/user/v1/${string}.csv`
@@ -35,18 +43,19 @@ interface CsvExport<F extends TProperties, T> {
   /** Reads a page, newest first. */
   page(
     accountId: string,
-    page: NewestPage,
+    page: ExportPage<P>,
     query: Static<TObject<F>>,
-  ): Promise<{ readonly rows: readonly T[]; readonly next: Place | undefined }>
+    caller: Access,
+  ): Promise<{ readonly rows: readonly T[]; readonly next: P | undefined }>
 }
 
 /**
  * Makes an operation that exports a list of the account as a CSV file, newest first. The file is sent while it is read, one batch after
  * the other, and no query or connection waits while the client does not read. Items that are made meanwhile are not in it.
  */
-export function csvExport<F extends TProperties, T>(
+export function csvExport<F extends TProperties, T, P = Place>(
   { clock, report }: Pick<HostServices, 'clock' | 'report'>,
-  { id, title, path, scopes, filters, columns, page }: CsvExport<F, T>,
+  { id, title, path, scopes, filters, columns, page }: CsvExport<F, T, P>,
 ): Operation {
   const running = new Map<string, number>()
   const count = (accountId: string, change: 1 | -1): void => {
@@ -78,15 +87,16 @@ export function csvExport<F extends TProperties, T>(
   }
 
   async function* lines(
-    accountId: string,
-    range: Pick<NewestPage, 'from' | 'to'>,
+    range: Pick<ExportPage<P>, 'from' | 'to'>,
     query: Static<TObject<F>>,
+    caller: Access,
   ): AsyncGenerator<string> {
+    const { accountId } = caller.session
     try {
       yield csvHeader(columns)
-      let after: Place | undefined
+      let after: P | undefined
       do {
-        const batch = await page(accountId, { ...range, after, limit: BATCH }, query)
+        const batch = await page(accountId, { ...range, after, limit: BATCH }, query, caller)
         // Also the empty text of a batch without matches: only between two chunks can the file of a client that has gone end.
         yield batch.rows.map(row => csvLine(columns, row)).join('')
         after = batch.next
@@ -122,7 +132,7 @@ export function csvExport<F extends TProperties, T>(
       if ((running.get(accountId) ?? 0) >= MAX_RUNNING) return tooMany
       const name = path.slice(path.lastIndexOf('/') + 1)
       return allow({
-        document: new StreamedBody(counted(accountId, lines(accountId, { from, to }, query as never))),
+        document: new StreamedBody(counted(accountId, lines({ from, to }, query as never, caller))),
         headers: [
           ['Content-Type', 'text/csv; charset=utf-8; header=present'],
           ['Content-Disposition', `attachment; filename="${name}"`],

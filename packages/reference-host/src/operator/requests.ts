@@ -1,10 +1,18 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { NO_ACCOUNT, REQUEST_OUTCOMES, type RequestFilter, requests } from '@gatewright/host/internal'
-import { operatorRequestData } from '../modules/requests/fields.ts'
+import {
+  NO_ACCOUNT,
+  type RecordedRequest,
+  REQUEST_OUTCOMES,
+  type RequestFilter,
+  requests,
+} from '@gatewright/host/internal'
+import { rows } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
+import { operatorRequestData, titleOf } from '../modules/requests/fields.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import type { OperatorServices } from './services.ts'
 
-type RequestServices = Pick<OperatorServices, 'sql' | 'clock' | 'keys' | 'requestLog'>
+type RequestServices = Pick<OperatorServices, 'sql' | 'clock' | 'keys' | 'requestLog' | 'operationTitles'>
 
 /** The time in which refusals are counted. */
 const COUNTED_MS = 86_400_000
@@ -13,50 +21,54 @@ const MOST_KINDS = 10
 /** How many requests are listed. */
 const MOST_REQUESTS = 20
 
-/** Counts the refusals of 24 hours among the newest kept requests, by rule, operation and key. */
-export async function topRefusals({ sql, clock, keys, requestLog }: RequestServices): Promise<object> {
+/**
+ * Counts the refusals of 24 hours among the newest kept requests, by rule, operation and key. What people looked up in a console is not
+ * counted.
+ */
+export async function topRefusals(services: RequestServices): Promise<object> {
+  const { sql, clock, requestLog } = services
   await written(requestLog)
   const counted = await requests.topRefusals(sql, clock.now() - COUNTED_MS, MOST_KINDS)
-  const labels = await labelsOf(keys, counted)
+  const named = await namesOf(services, counted)
   return {
-    refusals: counted.map(({ lastAt, accountId, keyId, ...refusal }) => ({
+    refusals: counted.map(refusal => ({
       ...refusal,
-      accountId: accountId === NO_ACCOUNT ? null : accountId,
-      keyId,
-      keyLabel: labels.get(keyId) ?? null,
-      lastAt: new Date(lastAt).toISOString(),
+      accountId: refusal.accountId === NO_ACCOUNT ? null : refusal.accountId,
+      ...named(refusal),
+      lastAt: new Date(refusal.lastAt).toISOString(),
     })),
   }
 }
 
 /**
  * Lists the newest kept requests that `query` asks for: `outcome`, `operation`, `rule` (empty: none), `code`, `account` (empty: no verified credential),
- * `key` (empty: none). Without an account it searches the newest ones only.
+ * `key` (empty: none). Without an account it searches the newest ones only. What people looked up in a console is left out, unless its key
+ * is asked for.
  */
 export async function listRequests(
-  { sql, keys, requestLog }: RequestServices,
+  services: RequestServices,
   query: URLSearchParams,
 ): Promise<Verdict<object, OperatorDenial>> {
+  const { sql, requestLog } = services
   const filter = filterOf(query)
   if (!filter.ok) return filter
   await written(requestLog)
   const found = await requests.list(sql, { ...filter.value, limit: MOST_REQUESTS })
-  const labels = await labelsOf(keys, found)
-  return allow({
-    requests: found.map(row => ({ ...operatorRequestData(row), keyLabel: labels.get(row.keyId) ?? null })),
-  })
+  const named = await namesOf(services, found)
+  return allow({ requests: found.map(row => ({ ...operatorRequestData(row), ...named(row) })) })
 }
 
 /** Finds a kept request of any account by its id. */
 export async function findRequest(
-  { sql, keys, requestLog }: RequestServices,
+  services: RequestServices,
   query: URLSearchParams,
 ): Promise<Verdict<object, OperatorDenial>> {
+  const { sql, requestLog } = services
   await written(requestLog)
   const found = await requests.findAnywhere(sql, query.get('id') ?? '')
   if (!found) return deny('not_found', 'No kept request has this id.')
-  const labels = await labelsOf(keys, [found])
-  return allow({ request: { ...operatorRequestData(found), keyLabel: labels.get(found.keyId) ?? null } })
+  const named = await namesOf(services, [found])
+  return allow({ request: { ...operatorRequestData(found), ...named(found) } })
 }
 
 /** Writes what waits. If that fails, the response is what is stored. */
@@ -79,15 +91,44 @@ function filterOf(query: URLSearchParams): Verdict<Omit<RequestFilter, 'limit'>,
     accountId,
     keyIds: key === undefined ? undefined : key === '' ? null : [key],
     newestOnly: accountId === undefined,
+    programsOnly: key === undefined || key === '',
   })
 }
 
-/** Reads the labels of the keys of some rows. A key that was deleted or has no label is not in the result. */
-async function labelsOf(
-  keys: RequestServices['keys'],
-  all: readonly { readonly keyId: string | null }[],
-): Promise<ReadonlyMap<string | null, string>> {
+/** A row whose operation, key and account the page names for people. */
+type NamedRow = Pick<RecordedRequest, 'accountId' | 'keyId' | 'operation'>
+
+/**
+ * Returns the function that names what some rows are about: the title of the operation, the label of the key, whether it is that of a
+ * console, and the wallet of the account. Null: the key was deleted or has no label; nobody signed in to the account with a wallet.
+ */
+async function namesOf(
+  { sql, keys, operationTitles }: Pick<RequestServices, 'sql' | 'keys' | 'operationTitles'>,
+  all: readonly NamedRow[],
+): Promise<(row: NamedRow) => object> {
   const ids = new Set(all.flatMap(({ keyId }) => keyId ?? []))
-  const labels = await Promise.all([...ids].map(async id => [id, (await keys.find(id))?.label] as const))
-  return new Map(labels.flatMap(([id, label]) => (typeof label === 'string' ? [[id, label] as const] : [])))
+  const found = new Map(await Promise.all([...ids].map(async id => [id, await keys.find(id)] as const)))
+  const wallets = await walletsOf(sql, new Set(all.map(({ accountId }) => accountId)))
+  return ({ accountId, keyId, operation }) => {
+    const key = keyId === null ? undefined : found.get(keyId)
+    return {
+      title: titleOf(operationTitles, operation),
+      keyLabel: key?.label ?? null,
+      console: key?.console === true,
+      wallet: wallets.get(accountId) ?? null,
+    }
+  }
+}
+
+async function walletsOf(
+  sql: RequestServices['sql'],
+  accounts: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...accounts].filter(id => id !== NO_ACCOUNT)
+  if (ids.length === 0) return new Map()
+  const places = ids.map((_, index) => `$${index + 1}`).join(', ')
+  const text = `select account_id, wallet_address from gw_users
+    where account_id in (${places}) and wallet_address is not null`
+  const found = await rows(sql, text, ids)
+  return new Map(found.map(row => [toText(row['account_id']), toText(row['wallet_address'])]))
 }

@@ -17,6 +17,8 @@ export interface OperatorServices {
   readonly keys: Pick<Backend['issuer']['keys'], 'find'>
   readonly readiness: Pick<HostServices['readiness'], 'check'>
   readonly requestLog: Pick<RequestLog, 'flush'>
+  /** The titles of the operations, by id. */
+  readonly operationTitles: ReadonlyMap<string, string>
   readonly aliasUsage: AliasUsageStorage
   /** Writes the uses of legacy names that this process has counted. */
   readonly flushAliasUsage: () => Promise<void>

@@ -17,6 +17,8 @@ export interface MountServices extends CredentialServices, RenderServices {
   readonly requirements: Requirements
   /** Takes the rule of each operation with a session, by its surface and id. */
   readonly operationRules: OperationRules
+  /** Takes the title of each operation, by its id. Where both surfaces have an id, that of users is kept. */
+  readonly operationTitles: Map<string, string>
   readonly providerMessages: ReceiveProviderMessage
   /** Makes the storage of spend counters in the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage

@@ -49,9 +49,10 @@ function mountOperation(
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
     admit: (entry: AuthenticatedRequest<AnyCaller>) => admit(operation, entry, services),
   }
-  const { id, credential } = operation
+  const { id, credential, surface, title } = operation
+  if (surface === 'user' || !services.operationTitles.has(id)) services.operationTitles.set(id, title)
   const rule = ruleOf(operation)
-  services.operationRules.set(`${operation.surface} ${id}`, rule)
+  services.operationRules.set(`${surface} ${id}`, rule)
   if ('write' in operation) return mountWrite(api, koa, operation, { rule, options, services })
   if (credential === 'provider') return mountSigned(api, koa, operation, { admit: options.admit }, services)
   if (credential === 'none') {

@@ -31,7 +31,7 @@ export interface ConsoleContext {
   open(page: PageId, row?: string): void
   /** Makes the open page again, after something that it lists has changed. */
   refresh(): void
-  /** The filters in the address of the open page, such as `key` in `#/requests?key=ID`. */
+  /** The filters in the address of the open page, such as `keyId` in `#/requests?keyId=ID`. */
   filters(): URLSearchParams
   /** Writes the filters of the open page into its address, without a step in the history, and leaves the page as it is. */
   setFilters(filters: Readonly<Record<string, string>>): void

@@ -14,11 +14,11 @@ export type PageId =
 export interface Route {
   readonly page: string
   readonly row: string | undefined
-  /** Filters of the page, such as `key=ID`. */
+  /** Filters of the page, such as `keyId=ID`. */
   readonly query: URLSearchParams
 }
 
-/** Writes the address of a page or of a row: `#/keys`, `#/keys/ID`, `#/requests?key=ID`. */
+/** Writes the address of a page or of a row: `#/keys`, `#/keys/ID`, `#/requests?keyId=ID`. */
 export function addressOf(
   page: PageId,
   { row, query }: { readonly row?: string; readonly query?: Readonly<Record<string, string>> } = {},

@@ -8,18 +8,22 @@ interface LoadOptions<T> {
   readonly what: string
   readonly read: () => Promise<Reply<T>>
   readonly show: (data: T) => readonly Child[]
+  /** What is shown where the host has none. Default: the problem. */
+  readonly missing?: () => readonly Child[]
 }
 
 /** Reads and shows a part. It shows a skeleton meanwhile, and an error with a button to try again. */
-export async function load<T>(into: HTMLElement, { what, read, show }: LoadOptions<T>): Promise<void> {
+export async function load<T>(into: HTMLElement, options: LoadOptions<T>): Promise<void> {
+  const { what, read, show, missing } = options
   // When a part is read again, its old content stays until the new one is there, so that nothing jumps.
   if (into.childElementCount === 0) fill(into, skeleton(what))
   into.setAttribute('aria-busy', 'true')
   const reply = await read()
   into.removeAttribute('aria-busy')
   if (reply.ok) return fill(into, ...show(reply.data))
+  if (missing && reply.problem.status === 404) return fill(into, ...missing())
   showUnread(into, `${capital(what)} cannot be shown. Nothing was changed.`, reply.problem, () =>
-    load(into, { what, read, show }),
+    load(into, options),
   )
 }
 

@@ -1,4 +1,5 @@
 // The members of the host's responses that the console reads. `/openapi.json` describes all members.
+import type { WordedRequest } from '../../shared/request-words.ts'
 
 /** A cap of a key, and how much of it is used. */
 export interface Cap {
@@ -48,16 +49,12 @@ export interface Key {
 }
 
 /** A request and what was decided about it. */
-export interface KeptRequest {
+export interface KeptRequest extends WordedRequest {
   readonly id: string
   readonly createdAt: string
   readonly method: string
-  readonly operation: string
   readonly keyId: string | null
   readonly sessionId: string | null
-  readonly status: number
-  readonly error: string | null
-  readonly rule: string | null
   readonly message: string | null
   readonly field: string | null
   readonly policyKeyId: string | null

@@ -2,7 +2,7 @@ import { el } from '../../shared/dom.ts'
 import { limitRows } from './limit-rows.ts'
 import { markField } from './mark-field.ts'
 import { moneyField } from './money-field.ts'
-import { CARD_OPERATIONS, MONEY_OPERATIONS } from './operations.ts'
+import { CARD_OPERATIONS, MONEY_OPERATIONS } from '../../shared/operations.ts'
 import { parseCount } from './parse-count.ts'
 import type { Limit, Policy } from './sentence.ts'
 

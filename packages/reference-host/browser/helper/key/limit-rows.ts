@@ -1,7 +1,7 @@
 import { button, el } from '../../shared/dom.ts'
 import { parseMoney } from '../../shared/money.ts'
 import { markField } from './mark-field.ts'
-import { OPERATION_KINDS } from './operations.ts'
+import { OPERATION_KINDS } from '../../shared/operations.ts'
 import { parseCount } from './parse-count.ts'
 import type { Limit } from './sentence.ts'
 

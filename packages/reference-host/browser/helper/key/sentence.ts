@@ -1,6 +1,6 @@
 import { money } from '../../shared/money.ts'
 import { utc } from '../../shared/time.ts'
-import { MONEY_OPERATIONS, operationsWords } from './operations.ts'
+import { MONEY_OPERATIONS, operationsWords } from '../../shared/operations.ts'
 import { readScopes, rightsWords } from './rights.ts'
 
 /** A limit on some operations, as policies write it. */

@@ -22,7 +22,7 @@ export const DecidedNow = Type.Object(
 
 /**
  * Decides about a kept request again, with the present rights of its key and from the address of the caller: `Guard.simulate`. Where
- * a cap refused it, the amount is part of its details and is decided about, too. A key that was revoked or has expired is allowed
+ * a cap or the balance refused it, the amount is part of its details and is decided about, too. A key that was revoked or has expired is allowed
  * nothing. Undefined: the request used no session or key of the user surface. It changes no counter.
  */
 export async function decideAgain(
@@ -40,15 +40,20 @@ export async function decideAgain(
   const ended = endOf(key, clock.now())
   if (ended !== undefined)
     return { allowed: false, error: 'unauthorized', rule: null, message: `The key has ended: it ${ended}.` }
-  const requested = details?.['requested']
-  const isMoney = rule.spends !== undefined && details?.['unit'] === 'cents' && typeof requested === 'number'
-  const spend = isMoney ? { amountCents: requested, currency: 'USD' } : undefined
+  const amountCents = rule.spends === undefined ? undefined : requestedCents(details)
+  const spend = amountCents === undefined ? undefined : { amountCents, currency: 'USD' }
   const facts = { authorization: undefined, ...(address === '' ? {} : { address }) }
   const decided = await guard.simulate(keySession(key), facts, rule, spend)
   if (decided.ok) return { allowed: true, error: null, rule: null, message: null }
   const { code, message, details: found } = decided
   const blocking = found?.['rule']
   return { allowed: false, error: code, rule: typeof blocking === 'string' ? blocking : null, message }
+}
+
+/** Returns the amount that a cap or the balance refused, in US cents; undefined if the details have none. */
+export function requestedCents(details: RecordedRequest['details']): number | undefined {
+  const requested = details?.['unit'] === 'cents' ? details['requested'] : details?.['requestedCents']
+  return typeof requested === 'number' ? requested : undefined
 }
 
 /** Says how a key has ended. At the instant at which it expires it has ended. Undefined: it is live. */

@@ -11,6 +11,7 @@ export const RequestSchema = Type.Object(
     createdAt: instant('When the response was sent'),
     method: text('The HTTP method'),
     operation: text('What was requested, such as `cards.create`'),
+    title: text('The same in words for people, such as "Make a card"'),
     keyId: textOrNull('The key that was used, directly or by a session'),
     sessionId: textOrNull('The session that was used'),
     status: Type.Integer({ description: 'The status of the response' }),
@@ -36,6 +37,7 @@ export const exampleRequest: Type.Static<typeof RequestSchema> = {
   createdAt: AT,
   method: 'POST',
   operation: 'withdrawals.create',
+  title: 'Withdraw money',
   keyId: key.userKeyId,
   sessionId: '9QmZr0c2VbN4xWtYkLs7Pd',
   status: 403,
@@ -57,8 +59,22 @@ export const exampleRequest: Type.Static<typeof RequestSchema> = {
   durationMs: 3.2,
 }
 
-/** Converts a kept request for responses and commands. The exact cause is left out: it is for the operator. */
-export function requestData(row: RecordedRequest): Type.Static<typeof RequestSchema> {
+/** The titles of operations by their ids. */
+export type OperationTitles = ReadonlyMap<string, string>
+
+/** Returns the words for what was requested: the title of the operation, or its id if this version has no such operation. */
+export const titleOf = (titles: OperationTitles, operation: string): string =>
+  titles.get(operation) ?? operation
+
+/** Converts a kept request for responses. The exact cause is left out: it is for the operator. */
+export function requestData(
+  row: RecordedRequest,
+  titles: OperationTitles,
+): Type.Static<typeof RequestSchema> {
+  return { ...recordedData(row), title: titleOf(titles, row.operation) }
+}
+
+function recordedData(row: RecordedRequest): Omit<Type.Static<typeof RequestSchema>, 'title'> {
   return {
     id: row.id,
     createdAt: new Date(row.at).toISOString(),
@@ -79,17 +95,17 @@ export function requestData(row: RecordedRequest): Type.Static<typeof RequestSch
 }
 
 /** What the operator sees of a kept request: also the account, the kind of credential and the exact cause. */
-export type OperatorRequest = Type.Static<typeof RequestSchema> & {
+export type OperatorRequest = ReturnType<typeof recordedData> & {
   /** Null: the caller had no verified credential. */
   readonly accountId: string | null
   readonly credential: string | null
   readonly reason: string | null
 }
 
-/** Converts a kept request for operators. */
+/** Converts a kept request for operators. Commands know no titles: they open no operations. */
 export function operatorRequestData(row: RecordedRequest): OperatorRequest {
   const { accountId, credential, reason } = row
-  return { ...requestData(row), accountId: accountId === NO_ACCOUNT ? null : accountId, credential, reason }
+  return { ...recordedData(row), accountId: accountId === NO_ACCOUNT ? null : accountId, credential, reason }
 }
 
 /** Returns the key whose policy blocked: the first of its lineage. Null: no policy blocked, or that of a session. */

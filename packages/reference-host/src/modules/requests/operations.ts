@@ -13,17 +13,21 @@ import {
   REQUEST_OUTCOMES,
   requests,
   counted,
+  type RecordedRequest,
+  type RequestFilter,
 } from '@gatewright/host/internal'
 import { component, nextCursor } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
+import { csvExport } from '../csv-export.ts'
 import { keyFilter } from '../transactions/filters.ts'
+import { requestColumns } from './columns.ts'
 import { decideAgain, DecidedNow } from './decide-again.ts'
 import { exampleRequest, requestData, RequestSchema } from './fields.ts'
 
 /** What the operations on kept requests work with. */
 type RequestServices = Pick<
   HostServices,
-  'db' | 'issuer' | 'guard' | 'requestLog' | 'operationRules' | 'clock'
+  'db' | 'issuer' | 'guard' | 'requestLog' | 'operationRules' | 'operationTitles' | 'clock' | 'report'
 >
 
 const List = Type.Object(
@@ -47,70 +51,90 @@ const common = { surface: 'user', method: 'GET', credential: 'session', scopes: 
  * console see all of them, any other key its own and those of the keys below it.
  */
 export function requestOperations(services: RequestServices): Operation[] {
-  return [listRequests(services), readRequest(services)]
+  return [listRequests(services), readRequest(services), exportRequests(services)]
 }
 
-function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
+const requestFilters = {
+  outcome: Type.Optional(
+    Type.Enum([...REQUEST_OUTCOMES], {
+      description: '`refused` are denials, `limited` those of a rate limit, `failed` those of the host',
+      expected: `must be one of ${REQUEST_OUTCOMES.join(', ')}`,
+    }),
+  ),
+  operation: Type.Optional(
+    Type.String({
+      pattern: '^[a-z][A-Za-z-]{0,39}[.][A-Za-z-]{1,40}$',
+      description: 'Only requests of this operation',
+      expected: 'must be the name of an operation, such as payments.create',
+    }),
+  ),
+  rule: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z_]{1,80}$',
+      description: 'Only those that this policy rule blocked',
+      expected: 'must be the name of a rule, such as dailySpendCapCents',
+    }),
+  ),
+  keyId: keyFilter,
+}
+
+function listRequests(services: RequestServices): Operation {
+  const { db, requestLog, operationTitles } = services
   return operation({
     ...common,
     id: 'requests.list',
     title: 'List requests',
-    details: 'The requests of the account and what was decided about them, newest first.',
+    details:
+      'The requests of the account and what was decided about them, newest first. What account consoles looked up is left out, unless `keyId` names the key of one.',
     paths: ['/user/v1/requests'],
     query: Type.Object({
       ...pageParameters(100, 50),
       ...createdRange,
-      outcome: Type.Optional(
-        Type.Enum([...REQUEST_OUTCOMES], {
-          description: '`refused` are denials, `limited` those of a rate limit, `failed` those of the host',
-          expected: `must be one of ${REQUEST_OUTCOMES.join(', ')}`,
-        }),
-      ),
-      operation: Type.Optional(
-        Type.String({
-          pattern: '^[a-z][A-Za-z-]{0,39}[.][A-Za-z-]{1,40}$',
-          description: 'Only requests of this operation',
-          expected: 'must be the name of an operation, such as payments.create',
-        }),
-      ),
-      rule: Type.Optional(
-        Type.String({
-          pattern: '^[A-Za-z_]{1,80}$',
-          description: 'Only those that this policy rule blocked',
-          expected: 'must be the name of a rule, such as dailySpendCapCents',
-        }),
-      ),
-      keyId: keyFilter,
+      ...requestFilters,
     }),
     response: List,
     example: { response: { requests: [exampleRequest], nextCursor: null } },
-    async handle({ caller, query: { limit, cursor, keyId, from, to, ...filter } }) {
+    async handle({ caller, query: { limit, cursor, from, to, ...filter } }) {
       const start = readPositionCursor(cursor)
       if (!start.ok) return start
       const range = rangeOf({ from, to })
       if (!range.ok) return range
-      const visible = await visibleKeys(issuer, caller)
-      if (!visible.ok) return visible
-      const { keys, isRoot } = visible.value
+      const chosen = await chooseVisible(services, caller, filter)
+      if (!chosen.ok) return chosen
       // What the caller did a moment ago is still in the buffer of this host. If it cannot be written, the list says what is stored.
       await requestLog.flush().catch(() => {})
-      const ids = keys.map(({ id }) => id)
-      const keyIds = keyId === undefined ? (isRoot ? undefined : ids) : keysOf(keyId, isRoot, ids)
-      const { accountId } = caller.session
-      const found = await requests.list(db, {
-        ...filter,
-        ...start.value,
-        ...range.value,
-        accountId,
-        keyIds,
-        limit: limit + 1,
-      })
-      const page = found.slice(0, limit)
-      const last = found.length > limit ? page.at(-1) : undefined
+      const page = { ...chosen.value, ...start.value, ...range.value, limit: limit + 1 }
+      const found = await requests.list(db, page)
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
       return allow({
-        data: { requests: page.map(requestData), nextCursor: last ? positionCursor(last) : null },
-        summary: `${counted(page.length, 'requests')}.`,
+        data: {
+          requests: shown.map(row => requestData(row, operationTitles)),
+          nextCursor: last ? positionCursor(last) : null,
+        },
+        summary: `${counted(shown.length, 'requests')}.`,
       })
+    },
+  })
+}
+
+/** `GET /user/v1/requests.csv`: the same list as a file. */
+function exportRequests(services: RequestServices): Operation {
+  const { db, requestLog, operationTitles } = services
+  return csvExport<typeof requestFilters, RecordedRequest, Pick<RecordedRequest, 'at' | 'id'>>(services, {
+    id: 'requests.export',
+    title: 'Export requests as CSV',
+    path: '/user/v1/requests.csv',
+    scopes: common.scopes,
+    filters: requestFilters,
+    columns: requestColumns(operationTitles),
+    async page(_, page, filter, caller) {
+      const chosen = await chooseVisible(services, caller, filter)
+      // The key of the caller has ended meanwhile: it sees nothing more.
+      if (!chosen.ok) return { rows: [], next: undefined }
+      if (!page.after) await requestLog.flush().catch(() => {})
+      const rows = await requests.list(db, { ...chosen.value, ...page })
+      return { rows, next: rows.length < page.limit ? undefined : rows.at(-1) }
     },
   })
 }
@@ -141,7 +165,7 @@ function readRequest(services: RequestServices): Operation {
       if (!found || !(isRoot || key)) return deny('not_found', 'No kept request of yours has this id.')
       const now = key ? await decideAgain(services, found, key, facts) : undefined
       return allow({
-        data: { request: requestData(found), now: now ?? null },
+        data: { request: requestData(found, services.operationTitles), now: now ?? null },
         summary: found.message ?? 'The request was allowed.',
       })
     },
@@ -158,6 +182,21 @@ async function visibleKeys(
   if (!visible.ok) return visible
   const own = visible.value.find(({ id }) => id === access.session.keyId)
   return allow({ keys: visible.value, isRoot: own?.ancestry.length === 0 })
+}
+
+/** Adds to a filter which requests its caller may see: those of which keys. What consoles looked up is in it only if their key is chosen. */
+async function chooseVisible(
+  { issuer }: Pick<RequestServices, 'issuer'>,
+  caller: Access,
+  { keyId, ...filter }: Type.Static<Type.TObject<typeof requestFilters>>,
+): Promise<Verdict<Omit<RequestFilter, 'limit'>>> {
+  const visible = await visibleKeys(issuer, caller)
+  if (!visible.ok) return visible
+  const { keys, isRoot } = visible.value
+  const ids = keys.map(({ id }) => id)
+  const { accountId } = caller.session
+  const keyIds = keyId === undefined ? (isRoot ? undefined : ids) : keysOf(keyId, isRoot, ids)
+  return allow({ ...filter, accountId, keyIds, programsOnly: keyId === undefined })
 }
 
 /** Returns the keys of a filter: the one that is asked for, if the caller may see it. */

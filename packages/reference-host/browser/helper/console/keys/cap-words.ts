@@ -1,6 +1,6 @@
 import { money } from '../../../shared/money.ts'
 import { fromNow, utc } from '../../../shared/time.ts'
-import { operationsWords } from '../../key/operations.ts'
+import { operationsWords } from '../../../shared/operations.ts'
 import type { Cap } from '../wire.ts'
 
 const NAMES: Readonly<Record<string, string>> = {

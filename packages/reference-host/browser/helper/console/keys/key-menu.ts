@@ -1,7 +1,7 @@
 import { button, type Child } from '../../../shared/dom.ts'
+import { keyName } from '../all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
 import { renameKey, rotateKey, type KeyAction } from './key-actions.ts'
-import { keyName } from './key-words.ts'
 import { revokeKey } from './revoke-key.ts'
 import { rowMenu, type MenuItem } from '../row-menu.ts'
 import { tightenKey } from './tighten-key.ts'

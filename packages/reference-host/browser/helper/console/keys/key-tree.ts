@@ -1,5 +1,6 @@
+import { keyName } from '../all-keys.ts'
 import type { Policy } from '../../key/sentence.ts'
-import { keyName, policiesOf } from './key-words.ts'
+import { policiesOf } from './key-words.ts'
 import { isLive, type Key } from '../wire.ts'
 
 /** A key in the tree of makers, with the number of shown keys above it. */

@@ -1,13 +1,9 @@
 import { shortened } from '../../../shared/address.ts'
 import { utc } from '../../../shared/time.ts'
-import { operationsWords } from '../../key/operations.ts'
+import { operationsWords } from '../../../shared/operations.ts'
 import { isMonth, limitWords, usd, type Limit, type Policy } from '../../key/sentence.ts'
+import { keyName } from '../all-keys.ts'
 import type { Key } from '../wire.ts'
-
-/** The name of a key: its label, or else the end of its id. */
-export function keyName({ label, id, console }: Pick<Key, 'label' | 'id' | 'console'>): string {
-  return label ?? (console ? 'Console' : `…${id.slice(-6)}`)
-}
 
 /** Describes who created or rotated a key. */
 export function makerWords({ createdBy, rotatedBy }: Key, keys: readonly Key[]): string {

@@ -1,5 +1,5 @@
 import { button, el } from '../../../shared/dom.ts'
-import { readAllKeys } from './all-keys.ts'
+import { readAllKeys } from '../all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
 import { showKey } from './key-drawer.ts'
 import { keyList } from './key-table.ts'

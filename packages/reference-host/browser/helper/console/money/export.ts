@@ -2,7 +2,7 @@ import { problemOf, UNREACHABLE, type Problem } from '../../../shared/api.ts'
 import { button, el } from '../../../shared/dom.ts'
 import { announce } from '../../../shared/live.ts'
 import type { ConsoleContext } from '../context.ts'
-import { queryOf } from './money-list.ts'
+import { queryOf } from '../filter-bar.ts'
 import { problemNote } from '../states.ts'
 
 /**

@@ -1,15 +1,11 @@
 import { sentence, type Problem } from '../../../shared/api.ts'
-import { button, el, fill, type Child } from '../../../shared/dom.ts'
+import { el, fill, type Child } from '../../../shared/dom.ts'
 import { announce } from '../../../shared/live.ts'
-import { readAllKeys } from '../keys/all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
-import { keyName } from '../keys/key-words.ts'
+import { filterBar, type Choices } from '../filter-bar.ts'
 import { empty, problemNote, showUnread, skeleton } from '../states.ts'
 import type { Feed } from '../transaction-feed.ts'
 import { virtualList } from './virtual-list.ts'
-
-/** The values of a filter, with the words for them. */
-type Choices = readonly (readonly [value: string, word: string])[]
 
 /** What differs between the lists of transactions and of pay-ins. */
 interface MoneyList<T> {
@@ -29,91 +25,24 @@ interface MoneyList<T> {
   readonly empty: readonly [text: string, explanation: string]
 }
 
-/** The filters that every list has, in addresses and requests. */
-const COMMON = ['id', 'keyId', 'from', 'to']
-
 /** Makes a list of money that moved: filters, a search by id, and a table that reads more when it is scrolled. */
 export function moneyList<T>(context: ConsoleContext, rule: MoneyList<T>): Child[] {
   const body = el('div', { class: 'lines' })
-  const linked = Object.keys(rule.linked ?? {})
-  const names = [...COMMON, ...linked, ...Object.keys(rule.choices)]
-  const controls = new Map<string, HTMLInputElement | HTMLSelectElement>()
-  const clear = button('Clear filters', () => set({}), 'small')
-  const chosenBy = el('p', { class: 'muted small' })
-
-  const apply = (): void => {
-    const query = queryOf(context, names)
-    clear.hidden = query.size === 0
-    chosenBy.textContent = linked.flatMap(name => (query.has(name) ? rule.linked?.[name] : [])).join(' ')
-    chosenBy.hidden = chosenBy.textContent === ''
-    void showFeed(body, rule, rule.feed(query), query.size > 0)
-  }
-  const set = (filters: Readonly<Record<string, string>>): void => {
-    context.setFilters(filters)
-    for (const [name, control] of controls) control.value = filters[name] ?? ''
-    apply()
-  }
-  const changed = (): void => {
-    const kept = linked.map(name => [name, context.filters().get(name) ?? ''] as const)
-    const filters = [...controls].map(([name, control]) => [name, control.value.trim()] as const)
-    set(Object.fromEntries([...kept, ...filters].filter(([, value]) => value !== '')))
-  }
-  const control = (name: string, label: string, made: HTMLInputElement | HTMLSelectElement): HTMLElement => {
-    made.value = context.filters().get(name) ?? ''
-    made.addEventListener('change', changed)
-    controls.set(name, made)
-    made.id = `filter-${name}`
-    return el('div', { class: 'filter' }, el('label', { for: made.id }, label), made)
-  }
-  const keys = el('select', {}, el('option', { value: '' }, 'Any'))
-  const bar = el(
-    'form',
-    { class: 'filters', role: 'search', 'aria-label': `Filters of ${rule.what}` },
-    control(
-      'id',
-      'Search by id',
-      el('input', { type: 'search', placeholder: rule.searchHint, spellcheck: 'false', autocomplete: 'off' }),
-    ),
-    ...Object.entries(rule.choices).map(([name, [label, choices]]) =>
-      control(
-        name,
-        label,
-        el(
-          'select',
-          {},
-          ...([['', 'Any'], ...choices] as Choices).map(([value, word]) => el('option', { value }, word)),
-        ),
+  const { elements } = filterBar(context, {
+    what: rule.what,
+    filters: [
+      { name: 'id', label: 'Search by id', kind: 'search', hint: rule.searchHint },
+      ...Object.entries(rule.choices).map(
+        ([name, [label, choices]]) => ({ name, label, kind: 'choice', choices }) as const,
       ),
-    ),
-    control('keyId', 'Key', keys),
-    control('from', 'From', el('input', { type: 'date' })),
-    control('to', 'To', el('input', { type: 'date' })),
-    clear,
-  )
-  bar.addEventListener('submit', event => {
-    event.preventDefault()
-    changed()
+      { name: 'keyId', label: 'Key', kind: 'key' },
+      { name: 'from', label: 'From', kind: 'day' },
+      { name: 'to', label: 'To', kind: 'day' },
+    ],
+    ...(rule.linked && { linked: rule.linked }),
+    show: query => void showFeed(body, rule, rule.feed(query), query.size > 0),
   })
-  void addKeys(context, keys)
-  apply()
-  return [bar, chosenBy, el('div', { class: 'card' }, body)]
-}
-
-/** The filters in the address, as the query of a request. Other members of the address are left out. */
-export function queryOf(context: Pick<ConsoleContext, 'filters'>, names: readonly string[]): URLSearchParams {
-  return new URLSearchParams(
-    [...context.filters()].filter(([name, value]) => names.includes(name) && value !== ''),
-  )
-}
-
-async function addKeys(context: ConsoleContext, select: HTMLSelectElement): Promise<void> {
-  const chosen = context.filters().get('keyId') ?? ''
-  const reply = await readAllKeys(context)
-  const keys = reply.ok ? reply.data.filter(key => !key.console) : []
-  select.append(...keys.map(key => el('option', { value: key.id }, keyName(key))))
-  if (chosen !== '' && !keys.some(({ id }) => id === chosen))
-    select.append(el('option', { value: chosen }, chosen))
-  select.value = chosen
+  return [...elements, el('div', { class: 'card' }, body)]
 }
 
 async function showFeed<T>(

@@ -49,21 +49,14 @@ async function spentToday({ transactions: feed }: ConsoleContext): Promise<Reply
   return { ok: true, data: dollars(spendingOf(feed.items, 1).days[0]?.total ?? 0) }
 }
 
-interface RefusedRequest {
-  readonly createdAt: string
-  readonly error: string | null
-}
-
 async function refusedToday({ call }: ConsoleContext): Promise<Reply<Child>> {
-  const reply = await call<{ requests: readonly RefusedRequest[] }>(
+  const reply = await call<{ requests: readonly { readonly createdAt: string }[] }>(
     `/requests?outcome=refused&limit=${MOST_COUNTED}`,
   )
   if (!reply.ok) return reply
-  const today = reply.data.requests.filter(({ createdAt }) => Date.parse(createdAt) >= firstOf(1))
-  // What is not there was not refused: this page asks for the identity check of accounts that have none.
-  const count = today.filter(({ error }) => error !== 'not_found').length
-  const isCut = today.length === MOST_COUNTED
-  if (count === 0 && !isCut) return { ok: true, data: '0' }
+  const count = reply.data.requests.filter(({ createdAt }) => Date.parse(createdAt) >= firstOf(1)).length
+  const isCut = count === MOST_COUNTED
+  if (count === 0) return { ok: true, data: '0' }
   const words = isCut ? `${count}+` : String(count)
   return {
     ok: true,

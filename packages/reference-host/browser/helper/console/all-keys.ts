@@ -1,7 +1,7 @@
-import type { Reply } from '../../../shared/api.ts'
-import type { ConsoleContext } from '../context.ts'
-import { newRows } from '../new-rows.ts'
-import type { Key } from '../wire.ts'
+import type { Reply } from '../../shared/api.ts'
+import type { ConsoleContext } from './context.ts'
+import { newRows } from './new-rows.ts'
+import type { Key } from './wire.ts'
 
 interface Page {
   readonly keys: readonly Key[]
@@ -22,4 +22,9 @@ export async function readAllKeys({ call }: Pick<ConsoleContext, 'call'>): Promi
     cursor = page.data.nextCursor
   }
   return { ok: true, data: keys }
+}
+
+/** The name of a key: its label, or else the end of its id. */
+export function keyName({ label, id, console }: Pick<Key, 'label' | 'id' | 'console'>): string {
+  return label ?? (console ? 'Console' : `…${id.slice(-6)}`)
 }

@@ -3,22 +3,25 @@ interface OperationKind {
   readonly operations: readonly string[]
   readonly one: string
   readonly many: string
+  /** What a request of this kind is called. */
+  readonly title: string
   readonly movesMoney: boolean
 }
 
 /** The kinds of operations for which a person can set a limit. */
 export const OPERATION_KINDS: readonly OperationKind[] = [
-  kind(['payments.create'], 'payment', 'payments'),
-  kind(['cards.authorize'], 'card payment', 'card payments'),
-  kind(['bills.pay'], 'paid bill', 'bills'),
+  kind(['payments.create'], 'payment', 'payments', 'Payment'),
+  kind(['cards.authorize'], 'card payment', 'card payments', 'Card payment'),
+  kind(['bills.pay'], 'paid bill', 'bills', 'Bill'),
   kind(
     ['subscriptions.checkout', 'subscriptions.confirmBalance', 'subscriptions.payin'],
     'pay-in',
     'subscriptions and pay-ins',
+    'Pay-in',
   ),
-  kind(['withdrawals.create'], 'withdrawal', 'withdrawals'),
-  kind(['cards.create', 'cards.execute'], 'new card', 'new cards', false),
-  kind(['keys.create'], 'new key', 'new keys', false),
+  kind(['withdrawals.create'], 'withdrawal', 'withdrawals', 'Withdrawal'),
+  kind(['cards.create', 'cards.execute'], 'new card', 'new cards', 'New card', false),
+  kind(['keys.create'], 'new key', 'new keys', 'New key', false),
 ]
 
 /** Every operation that moves money out of the balance. */
@@ -38,8 +41,19 @@ export function operationsWords(operations: readonly string[], count?: number): 
   return operations.map(id => (id.endsWith('.*') ? id.slice(0, -2) : id)).join(', ')
 }
 
-function kind(operations: readonly string[], one: string, many: string, movesMoney = true): OperationKind {
-  return { operations, one, many, movesMoney }
+/** What a request of an operation is called, if it is of one of these kinds: "Pay-in". */
+export function kindTitle(operation: string): string | undefined {
+  return OPERATION_KINDS.find(({ operations }) => operations.includes(operation))?.title
+}
+
+function kind(
+  operations: readonly string[],
+  one: string,
+  many: string,
+  title: string,
+  movesMoney = true,
+): OperationKind {
+  return { operations, one, many, title, movesMoney }
 }
 
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
