@@ -84,7 +84,7 @@ const AUDIT = 'an audit row and entries of the revocation feed'
 /** Each write, by surface and operation id. */
 export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user auth.bootstrap': {
-    keeps: 'a user; a key, a session with 8 KiB policies; audit rows',
+    keeps: 'a user; a key and session with 8 KiB policies; audit',
     bytes: 21_100,
     limit: 'bootstrap',
     until: 'user for good; session to its end; key 7 days after; audit 90 days',
@@ -381,7 +381,10 @@ const WHO: Readonly<Record<Limit, string>> = {
 
 const number = (value: number): string => value.toLocaleString('en-US').replaceAll(',', ' ')
 
-function rowOf([name, bound]: readonly [string, Bound]): string {
+const keepsNothing = ({ bytes, keeps }: Bound): boolean => bytes === 0 && keeps === 'nothing'
+
+/** The cells of a row behind the name. */
+function cellsOf(bound: Bound): string {
   const [times, adds] = [timesOf(bound), addsOf(bound)]
   const before = bound.requiresIdentity ? 'no' : 'yes'
   const figures = [
@@ -389,7 +392,23 @@ function rowOf([name, bound]: readonly [string, Bound]): string {
     times === undefined ? 'no limit' : number(times),
     adds === undefined ? '' : `${(adds / 1e6).toFixed(1)} MB`,
   ]
-  return `| \`${name}\` | ${bound.keeps} | ${figures.join(' | ')} | ${bound.until} | ${WHO[bound.limit]} | ${before} |`
+  return `${bound.keeps} | ${figures.join(' | ')} | ${bound.until} | ${WHO[bound.limit]} | ${before} |`
+}
+
+/** The rows of the writes that keep something. Operations of both surfaces with the same bounds share one. */
+function rowsOf(bounds: readonly (readonly [string, Bound])[]): string[] {
+  const rows = new Map<string, { surfaces: string[]; operation: string; cells: string }>()
+  for (const [name, bound] of bounds) {
+    if (keepsNothing(bound)) continue
+    const [surface = '', operation = ''] = name.split(' ')
+    const cells = cellsOf(bound)
+    const row = rows.get(operation + cells) ?? { surfaces: [], operation, cells }
+    row.surfaces.push(surface)
+    rows.set(operation + cells, row)
+  }
+  return [...rows.values()].map(
+    ({ surfaces, operation, cells }) => `| \`${operation}\` (${surfaces.join(', ')}) | ${cells}`,
+  )
 }
 
 /** The page docs/bounds.md. */
@@ -399,32 +418,30 @@ export function boundsPage(): string {
 
 <!-- Written by \`npm run docs:update\` from test/workspace/bounds.ts. -->
 
-Every write of the operation table, with the most bytes that one request adds to the database. For each, what 10 minutes at the
-default rate limits add for one account is less than ${MAX_BYTES / 1e6} MB. A test makes the largest accepted request of each write,
-under a chain of policies as heavy as allowed, and counts its rows: the columns, once for the table and once for each index.
+Every write of the operation table, with the most bytes that one request adds to the database. What 10 minutes at the default rate limits add for
+one account is less than ${MAX_BYTES / 1e6} MB. A test makes the largest accepted request of each write and counts its rows, once for the table and once for each index.
 
 What bounds the number of writes, however many keys and sessions an account has:
 
-- \`writesPerAccountPerMinute\` (${writesPerAccountPerMinute}): all writes of an account with a session. What ends a key or a session is not counted here, so
-  a key that floods cannot keep its owner from ending it.
-- \`mintsPerAccountPerMinute\` (${mintsPerAccountPerMinute}): new sessions, changed and rotated keys, counted separately for the root keys of an account and for all keys
-  below them, so that keys below a root key cannot use up the owner's limit.
-- \`bootstrapPerAddressPerMinute\`, \`tokenChecksPerAddressPerMinute\` and \`pollsPerAddressPerMinute\`: requests without a session, by client address. Nothing else bounds what
-  many addresses add.
+- \`writesPerAccountPerMinute\` (${writesPerAccountPerMinute}): all writes with a session, but not what ends a key or a session: a key that floods cannot keep its owner from ending it.
+- \`mintsPerAccountPerMinute\` (${mintsPerAccountPerMinute}): new sessions, changed and rotated keys, counted apart for the root keys of an account and for those below them.
+- \`bootstrapPerAddressPerMinute\`, \`tokenChecksPerAddressPerMinute\` and \`pollsPerAddressPerMinute\`: requests without a session, by client address.
 - Partner keys and webhook secrets come from the operator. Their users and events are trusted not to flood.
 
-A process without Redis counts for itself, so N processes allow N times as much. Windows are fixed: 10 minutes can touch 11 of them.
+A process without Redis counts for itself. Windows are fixed: 10 minutes can touch 11 of them. Counters of caps (150 bytes, at most 32 for each call) are
+included. Those of a day or a month are deleted after it, those with the window \`total\` never.
 
-Counters of caps (about 150 bytes, at most 32 for each call) are included. Those of a day or a month are deleted after it; those of a
-limit with the window \`total\` are kept for good.
-
-"Kept" says how long the rows stay; "response" is the stored response of an idempotent request. "By" says what writes are counted by: the
-account, the client address ("address") or the partner key. Events of a provider are not counted, because they are signed. "Before" says whether an
-account may make the write before its identity is checked, on a host with \`ONBOARDING_GATES=on\`, as on every live host. Operations named \`simulate\` exist in a sandbox only.
+"Kept" says how long the rows stay, "response" is the stored response of an idempotent request, "By" what writes are counted by. "Before" says whether an account may make the
+write before its identity is checked, with \`ONBOARDING_GATES=on\`. Operations named \`simulate\` exist in a sandbox only.
 
 | Write | Keeps | Bytes of one, at most | In 10 minutes, at most | Adds, at most | Kept | By | Before |
 |---|---|---|---|---|---|---|---|
-${Object.entries(BOUNDS).map(rowOf).join('\n')}
+${rowsOf(Object.entries(BOUNDS)).join('\n')}
+
+These keep nothing: ${Object.entries(BOUNDS)
+    .filter(([, bound]) => keepsNothing(bound))
+    .map(([name]) => `\`${name}\``)
+    .join(', ')}.
 
 An event of a partner's user is published a moment after the write ([events](events.md)): one more row of about 800 bytes, for 30 days. Events of
 wallet users are published only while the operator has an endpoint.
@@ -437,8 +454,7 @@ database a host keeps at most ${REQUEST_ROWS.waiting} rows of one account; furth
 
 ## Why
 
-A wallet costs nothing, so the sum over accounts is bounded by the requests per address that an operator's proxy admits. What one account adds is
-bounded here. Pay-ins keep 4096 bytes of unknown members and card notes 684 characters each, because the stored response of an
-idempotent write holds them once more for 24 hours. Canceled cards are kept for their authorizations, so cards are also counted by day.
+A wallet costs nothing, so the sum over accounts is bounded by the requests per address that an operator's proxy admits. Stored responses hold the members of pay-ins and the notes of cards once
+more. Canceled cards are kept for their authorizations, so cards are also counted by day.
 `
 }
