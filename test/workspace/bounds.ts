@@ -113,7 +113,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'public auth.inspectCli': { ...nothing, limit: 'bootstrap' },
   'public auth.denyCli': { ...nothing, limit: 'bootstrap' },
   'user keys.create': {
-    keeps: 'a key with the policies above it, 32 KiB at most; an audit row',
+    keeps: 'a key with the policies above it, at most 32 KiB; audit',
     bytes: 27_000,
     limit: 'account',
     most: 250,
