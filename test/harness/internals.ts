@@ -83,6 +83,7 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/reference-host/dist/modules/contracts/operations.js') &
   typeof import('../../packages/reference-host/dist/modules/contracts/store.js') &
   typeof import('../../packages/reference-host/dist/modules/users/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/users/freeze.js') &
   typeof import('../../packages/reference-host/dist/modules/users/lock-account.js') &
   typeof import('../../packages/host/dist/schemas/check.js') &
   typeof import('../../packages/host/dist/schemas/names.js') &
@@ -196,6 +197,7 @@ const FILES = [
   'reference-host/dist/modules/contracts/operations',
   'reference-host/dist/modules/contracts/store',
   'reference-host/dist/modules/users/store',
+  'reference-host/dist/modules/users/freeze',
   'reference-host/dist/modules/users/lock-account',
   'host/dist/schemas/check',
   'host/dist/schemas/names',

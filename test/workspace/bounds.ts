@@ -132,6 +132,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     limit: 'mint',
     until: 'to 7 days after its end; audit rows 90 days',
   },
+  'user keys.pause': { keeps: AUDIT, bytes: 1100, limit: 'account', until: 'audit rows 90 days' },
+  'user keys.resume': { keeps: 'an audit row', bytes: 700, limit: 'account', until: 'audit rows 90 days' },
   'user keys.revoke': { keeps: AUDIT, bytes: 1000, limit: 'ending', until: 'audit rows 90 days' },
   'user sessions.create': {
     keeps: 'a session with a policy of 8 KiB; an audit row',

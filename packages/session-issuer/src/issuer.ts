@@ -27,6 +27,7 @@ import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createKeyDigester } from './keys/peppers.ts'
 import { lineageMethods, type KeyLineage } from './keys/lineage.ts'
 import { policyReader } from './keys/policies.ts'
+import { makePauseKeys } from './keys/pause-key.ts'
 import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
 import { createKeyRing, type SigningKeyInfo } from './signing/key-ring.ts'
 import { rotationTiming } from './signing/schedule.ts'
@@ -82,6 +83,16 @@ export interface Issuer {
    * result.
    */
   revokeKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
+  /**
+   * Pauses a key: until it is resumed, it and the keys below it work nowhere, and neither do their sessions, which end. Keys and policies
+   * stay as they are. For callers that may revoke the key, except of a console's key. Repeating it gives the same result.
+   */
+  pauseKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
+  /**
+   * Ends the pause of a key; clients mint new sessions. For a key above it, a console and the operator. Denial: `policy_blocked` with the rule
+   * `key_paused` if an operator paused it and the caller is none, or if a key above it is paused.
+   */
+  resumeKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Ends every key and session of an account. */
   revokeAccount(accountId: string): Promise<RevocationCounts>
   /** Exchanges a key or a session for a new session with at most its rights. */
@@ -128,7 +139,8 @@ export interface Issuer {
   lineageOf(keyId: string): Promise<KeyLineage | undefined>
   /**
    * Reads the policies that bind the newest key of a lineage now, inherited ones included, even if that key has ended. Use it
-   * for objects that a key made and that outlive the request, such as a card. Undefined: no key of the lineage is stored.
+   * for objects that a key made and that outlive the request, such as a card. While the key is paused, one more policy allows nothing. Undefined:
+   * no key of the lineage is stored.
    */
   lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /**
@@ -185,6 +197,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     createKey: makeCreateKey(options, { texts, peppers, checkChains }, updateAccount),
     ...makeListKeys(updateAccount, policies),
     ...makeChangeKeys(options, checkChains, updateAccount),
+    ...makePauseKeys(options, updateAccount),
     rotateKey: makeRotateKey(options, texts, peppers, updateAccount),
     revokeAccount: makeRevokeAccount(updateAccount, { endAccountSessions }),
     issueSession,

@@ -83,6 +83,7 @@ function setUp({
           : { ok: false, code: 'unauthorized', status: 401, message: 'no' },
     },
     validated: async (id: string) => id === 'key_1',
+    isPaused: async () => false,
     isHeld: async (id: string, cacheMs: number) => {
       if (held) asked.push(['isHeld', id, cacheMs])
       return held

@@ -95,6 +95,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     requireHttps: false,
     validated: async () => true,
     isHeld: async () => false,
+    isPaused: async () => false,
     observe: () => {},
 
     operationRules: new Map(),

@@ -101,6 +101,7 @@ export async function serveOperations(
     providerMessages: async () => allow({ provider: 'acme', messageId: 'msg_1' }),
     validated: async () => true,
     isHeld: async () => false,
+    isPaused: async () => false,
     directUserKey: false,
     requireHttps,
     aliases: createAliases(aliasTable),

@@ -35,6 +35,8 @@ const STRICT = [
   'keys_create',
   'keys_change',
   'keys_rotate',
+  'keys_pause',
+  'keys_resume',
   'keys_revoke',
 ]
 /** Every write that moves or promises money. */

@@ -159,6 +159,15 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     const id = ok(await user('/keys', { policy: longPolicy })).body['userKeyId'] as string
     return () => user(`/keys/${id}/rotate`, {})
   },
+  'user keys.pause': async () => {
+    const id = await newKeyOf()
+    return () => user(`/keys/${id}/pause`, undefined, { method: 'POST' })
+  },
+  'user keys.resume': async () => {
+    const id = await newKeyOf()
+    ok(await user(`/keys/${id}/pause`, undefined, { method: 'POST' }))
+    return () => user(`/keys/${id}/resume`, undefined, { method: 'POST' })
+  },
   'user keys.revoke': async () => {
     const id = await newKeyOf()
     return () => user(`/keys/${id}`, undefined, { method: 'DELETE' })

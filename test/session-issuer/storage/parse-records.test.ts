@@ -28,6 +28,16 @@ const CREATORS = [
   { ...CREATOR, sessionIds: null },
   { ...CREATOR, sessionIds: [''] },
 ]
+const PAUSE = { lineageId: 'l', by: 'owner', at: 1 }
+const PAUSES = [
+  null,
+  'x',
+  {},
+  [7],
+  [{ ...PAUSE, lineageId: '' }],
+  [{ ...PAUSE, by: 'x' }],
+  [PAUSE, { ...PAUSE, at: 1.5 }],
+]
 /** For each kind of record: how it is read, a valid one, and what each member may not be. */
 const KINDS: Readonly<Record<string, readonly [Read, object, Readonly<Record<string, readonly unknown[]>>]>> =
   {
@@ -56,6 +66,7 @@ const KINDS: Readonly<Record<string, readonly [Read, object, Readonly<Record<str
         expiresAt: INTEGER_OR_NULL,
         revokedAt: INTEGER_OR_NULL,
         lastUsedAt: INTEGER_OR_NULL,
+        pauses: PAUSES,
         console: ['', 0, null, 'true'],
         digest: TEXT,
         pepperId: TEXT,

@@ -282,6 +282,11 @@ export class HostFactories {
     }
   }
 
+  /** Whether a key, or one above it, is paused. */
+  isPaused({ backend }: HostServices): (keyId: string) => Promise<boolean> {
+    return async keyId => ((await backend.issuer.keys.find(keyId))?.pauses.length ?? 0) > 0
+  }
+
   /** Whether the operator has validated a partner key. Default: every key is. */
   validated(_services: HostServices): (keyId: string) => Promise<boolean> {
     return async () => true

@@ -26,6 +26,8 @@ export async function startOperator(services: Services): Promise<OperatorListene
       report,
       sql: backend.sql,
       keys: backend.issuer.keys,
+      issuer: services.issuer,
+      backend,
       readiness,
       requestLog,
       operationTitles,

@@ -20,6 +20,7 @@ import type { EndpointState } from '../product/metrics.ts'
 import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
 import { deny, type OperatorDenial } from './codes.ts'
+import { incidentActions } from './incident.ts'
 import { decisionsOverTime, storesOverTime } from './over-time.ts'
 import { findRequest, listRequests, topRefusals } from './requests.ts'
 import type { OperatorServices } from './services.ts'
@@ -121,6 +122,13 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     }),
     get('ledger-check', () => ledgerChecks.latest()),
     { method: 'POST', path: '/operator/api/ledger-check', response: async () => allow(ledgerChecks.start()) },
+    ...Object.entries(incidentActions).map(
+      ([path, act]): OperatorEndpoint => ({
+        method: 'POST',
+        path: `/operator/api/${path}`,
+        response: body => act(services, body),
+      }),
+    ),
     {
       method: 'POST',
       path: '/operator/api/lost-runs/resolve',

@@ -15,6 +15,8 @@ export interface OperatorServices {
   readonly serviceName: string
   readonly sql: SqlClient
   readonly keys: Pick<Backend['issuer']['keys'], 'find'>
+  readonly issuer: Pick<HostServices['issuer'], 'revokeKey' | 'pauseKey' | 'resumeKey'>
+  readonly backend: Backend
   readonly readiness: Pick<HostServices['readiness'], 'check'>
   readonly requestLog: Pick<RequestLog, 'flush'>
   /** The titles of the operations, by id. */

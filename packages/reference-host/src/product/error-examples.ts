@@ -110,6 +110,9 @@ export const ruleExamples: Readonly<Record<keyof typeof ruleMeanings, ErrorExamp
     limit: 50,
     limitOf: 'account',
   },
+  key_paused: {
+    message: 'This API key is paused: until it is resumed, it and the keys below it do nothing.',
+  },
   already_rotated: { message: 'The key was rotated before, and its successor has been used.' },
   max_unpaid_addresses: {
     message: 'Too many deposit addresses of this account were never paid to: pay from the wallet.',

@@ -83,11 +83,13 @@ export const ruleMeanings: Readonly<Record<Rule, string>> = {
   max_depth: 'A chain of keys, sessions or policies would be longer than allowed.',
   max_live_keys: 'There are as many live keys as allowed; `limitOf` names the kind of limit.',
   already_rotated: 'The key has been rotated before.',
+  key_paused: 'The key, or one above it, is paused. Whoever paused it resumes it.',
   // Rules of the host.
   max_unpaid_addresses: 'The account has too many deposit addresses that were never paid to.',
   max_unpaid_addresses_of_client:
     'The client address has asked for too many deposit addresses that were never paid to.',
-  account_locked: 'The identity check denied or locked the account. Ask the operator.',
+  account_locked:
+    'The identity check denied or locked the account, or the operator has frozen it. Ask the operator.',
   kyc_required: 'The identity check must be approved first.',
   agreements_required: 'The current agreements must be accepted first.',
   data_key_never_leaves: 'The key that encrypts texts of the account is never returned.',

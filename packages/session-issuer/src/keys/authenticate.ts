@@ -3,6 +3,7 @@ import { integerOption, type Surface } from '@gatewright/kernel/internal'
 import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { isLive, toApiKey } from '../key.ts'
+import { keyPaused } from './pause-key.ts'
 import type { KeyTexts } from './key-text.ts'
 import { KEY_CACHE_SIZE, MAX_KEY_CACHE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
@@ -64,6 +65,7 @@ const MALFORMED = denyKey('not a key of this environment and surface')
 const UNKNOWN = denyKey('no such key')
 const WRONG_SECRET = denyKey('wrong secret, or its pepper was removed')
 const REVOKED = denyKey('revoked')
+const PAUSED = Promise.resolve(keyPaused)
 const EXPIRED = denyKey('the key has expired')
 
 /**
@@ -94,6 +96,7 @@ export function createAuthenticator(
     if (!matches && isLive(record, now)) return Promise.reject(pepperMissing(record))
     if (!matches?.(text)) return WRONG_SECRET
     if (!isLive(record, now)) return record.revokedAt === null ? EXPIRED : REVOKED
+    if (record.pauses.length > 0) return PAUSED
     const rehash = peppers.isOld(record) ? peppers.digest(text) : undefined
     const writeNow = uses.record(record.id, now, record.lastUsedAt ?? 0, rehash)
     return writeNow ? uses.flush().then(() => allowed) : Promise.resolve(allowed)

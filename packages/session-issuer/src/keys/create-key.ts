@@ -185,6 +185,8 @@ export function buildKeyRecord(
     createdAt: now,
     expiresAt: Number.isFinite(end) ? end : null,
     revokedAt: null,
+    // A paused key creates none.
+    pauses: [],
     lastUsedAt: null,
     console: false,
   }

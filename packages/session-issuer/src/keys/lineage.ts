@@ -47,6 +47,9 @@ async function policiesOf(key: ApiKey, policies: ReadPolicies): Promise<readonly
   return key.policyIds.map((id, index) => ({ id, document: documents[index] }))
 }
 
+/** Binds what a paused key has made, such as a card, while it is paused. */
+const PAUSED: PolicyRecord = { id: 'pol_paused', document: { allowOperations: [] } }
+
 /** Makes the functions of an issuer that read lineages. */
 export function lineageMethods(
   { keys, clock }: Pick<IssuerStorage, 'keys'> & { readonly clock: Clock },
@@ -65,7 +68,9 @@ export function lineageMethods(
     },
     async lineagePolicies(lineage) {
       const [newest] = await load(lineage)
-      return newest && policiesOf(newest, policies)
+      if (!newest) return undefined
+      const binding = await policiesOf(newest, policies)
+      return newest.revokedAt === null && newest.pauses.length > 0 ? [...binding, PAUSED] : binding
     },
     async endedLineagePolicies(lineage) {
       const all = await load(lineage)

@@ -6,6 +6,9 @@ export type AuditAction =
   | 'key.change'
   | 'key.rotate'
   | 'key.revoke'
+  /** The key, and with it the keys below, was paused, and its sessions ended. */
+  | 'key.pause'
+  | 'key.resume'
   /**
    * The key was retired because a quota was reached: that of live keys for a new root key of the wallet, or that of consoles
    * for a new console.

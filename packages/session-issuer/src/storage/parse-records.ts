@@ -1,7 +1,7 @@
 import { malformedReply } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { AuditEntry } from './audit-port.ts'
-import type { KeyCreator, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
+import type { KeyCreator, KeyPause, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
 export { endOf } from '../key.ts'
 export { isAfter, newestFirst } from '../list-order.ts'
@@ -22,6 +22,12 @@ const isCreator = (value: unknown): boolean => {
   const { keyId, lineageId, sessionIds } = Object(value) as Partial<KeyCreator>
   return isText(keyId) && isText(lineageId) && isTextList(sessionIds)
 }
+const isPauseList = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.every(each => {
+    const { lineageId, by, at } = Object(each) as Partial<KeyPause>
+    return isText(lineageId) && (by === 'owner' || by === 'operator') && isInteger(at)
+  })
 const isCreatorOrNull = (value: unknown): boolean => value === null || isCreator(value)
 
 type Shape = Readonly<Record<string, (value: unknown) => boolean>>
@@ -47,6 +53,7 @@ const KEY: Shape = {
   createdAt: isInteger,
   expiresAt: isIntegerOrNull,
   revokedAt: isIntegerOrNull,
+  pauses: isPauseList,
   lastUsedAt: isIntegerOrNull,
   console: value => typeof value === 'boolean',
   digest: isText,
@@ -96,8 +103,14 @@ function read(shape: Shape, what: string, value: unknown): Record<string, unknow
 
 /** Parses a stored key and drops unknown members. Fault: `ERR_STORE_REPLY`. */
 export function readKey(value: unknown): KeyRecord {
-  // Keys stored by versions that did not record creators, or had no consoles, lack these members.
-  const record = { createdBy: null, rotatedBy: null, console: false, ...(Object(value) as object) }
+  // Keys stored by versions that did not record creators, or had no consoles or pauses, lack these members.
+  const record = {
+    createdBy: null,
+    rotatedBy: null,
+    console: false,
+    pauses: [],
+    ...(Object(value) as object),
+  }
   return read(KEY, 'an API key', record) as unknown as KeyRecord
 }
 

@@ -10,6 +10,15 @@ export interface KeyCreator {
   readonly sessionIds: readonly string[]
 }
 
+/** One pause of a key, which keys below it have too. */
+export interface KeyPause {
+  /** The lineage of the key that was paused. */
+  readonly lineageId: string
+  /** Who may resume it: what an operator paused, only an operator. */
+  readonly by: 'owner' | 'operator'
+  readonly at: EpochMs
+}
+
 /** An API key as callers may see it: no secret, no digest. */
 export interface ApiKey {
   readonly id: string
@@ -48,6 +57,8 @@ export interface ApiKey {
   /** The key is valid while `now < expiresAt`; null: it does not expire. */
   readonly expiresAt: EpochMs | null
   readonly revokedAt: EpochMs | null
+  /** The paused keys at or above this one. While there is one, this key works nowhere. Empty: it is not paused. */
+  readonly pauses: readonly KeyPause[]
   /** The last use, accurate to 10 s. */
   readonly lastUsedAt: EpochMs | null
   /**

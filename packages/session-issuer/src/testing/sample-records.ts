@@ -34,6 +34,7 @@ export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): 
     createdAt: NOW,
     expiresAt: null,
     revokedAt: null,
+    pauses: [],
     lastUsedAt: null,
     console: false,
     digest: 'digest',

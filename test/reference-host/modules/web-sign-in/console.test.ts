@@ -134,6 +134,8 @@ t.test('no operation of a console moves money, and each that writes is known her
     'keys_change_3',
     'keys_create',
     'keys_create_3',
+    'keys_pause',
+    'keys_resume',
     'keys_revoke',
     'keys_revoke_3',
     'keys_rotate',

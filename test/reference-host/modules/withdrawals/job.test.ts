@@ -56,6 +56,18 @@ async function stored(t: Test, id: string, expected: object): Promise<void> {
   t.match(await internals.anyWithdrawal.find(db, id), expected)
 }
 
+t.test('sends nothing while the account is frozen, and then what the provider does not know', async t => {
+  const id = await made()
+  const { accountId = '' } = (await internals.anyWithdrawal.find(db, id)) ?? {}
+  await internals.freezeAccount(db, accountId, clock.now())
+  const provider = { send: async () => reported('ready') }
+  t.match(await run(id, provider), { calls: ['find'], end: 'again', errors: [] })
+  await stored(t, id, { status: 'pending' })
+  await internals.unfreezeAccount(db, accountId, clock.now())
+  t.match(await run(id, provider), { calls: ['find', [id]], end: 'again' })
+  await stored(t, id, { status: 'ready' })
+})
+
 t.test('sends what the provider does not know, and comes again until it has ended', async t => {
   const id = await made()
   const sent = [id, { amountCents: 1000, feeCents: 50, destination: DESTINATION }]

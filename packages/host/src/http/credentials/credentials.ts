@@ -3,8 +3,9 @@ import type { CallerIds } from '@gatewright/http/internal'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { Access, Guard } from '@gatewright/scope-guard'
-import type { GuardFacts } from '@gatewright/scope-guard/internal'
+import type { GuardDenial, GuardFacts } from '@gatewright/scope-guard/internal'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import { keyPaused } from '@gatewright/session-issuer/internal'
 import { deny } from '../codes.ts'
 import { keySession, type KeySession } from './key-session.ts'
 import type { EntryLimits } from './limits.ts'
@@ -26,6 +27,8 @@ export interface CredentialServices {
   readonly webTokens: Pick<WebTokens, 'authenticate'>
   /** Whether this host accepts a partner key. */
   readonly validated: (keyId: string) => Promise<boolean>
+  /** Whether a key, or one above it, is paused. Read for sessions that have ended. */
+  readonly isPaused: (keyId: string) => Promise<boolean>
   /** Whether a key is held since a restore. An answer may be as old as `cacheMs`. */
   readonly isHeld: (keyId: string, cacheMs: number) => Promise<boolean>
 }
@@ -54,12 +57,13 @@ const changedKey = deny('unauthorized', 'the API key was changed during the requ
  */
 export function hostCredentials(services: CredentialServices): HostCredentials {
   const { guard, requireHttps, directUserKey } = services
+  const namingPause = pauseNamer(services)
   const onlyOverHttps =
     <T>(check: Credential<T>['check']): Credential<T>['check'] =>
     async (facts, rule) =>
       requireHttps && !facts.secure ? httpsRequired : check(facts, rule)
   const checkSessionAlone: Credential<Access>['check'] = async (facts, rule) =>
-    namingMistakes(await guard.check(guardFacts(facts), rule), facts)
+    namingMistakes(await namingPause(await guard.check(guardFacts(facts), rule)), facts)
   const checkSession: Credential<Access>['check'] = async (facts, rule) =>
     directUserKey && rule.surface === 'user'
       ? checkSessionOrUserKey(services, facts, rule)
@@ -68,7 +72,7 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
   const partner = keyCredential(services, 'partner')
   const sessionParts: Pick<Credential<Access>, 'prepare' | 'recheck' | 'headersOf' | 'idsOf'> = {
     prepare: rule => guard.prepare(rule),
-    recheck: (access, facts) => guard.recheck(access, guardFacts(facts)),
+    recheck: async (access, facts) => namingPause(await guard.recheck(access, guardFacts(facts))),
     headersOf: ({ headers }) => headers,
     idsOf: ({ session: { accountId, keyId, sessionId }, evidence: { policyRevision } }) => ({
       accountId,
@@ -213,6 +217,17 @@ function namingMistakes<T>(verdict: Verdict<T>, { header }: RequestFacts): Verdi
   return withRemedy
 }
 
+/** Makes the function that says in the denial of a session whose key is paused why it has ended: a new one would be denied, too. */
+function pauseNamer({
+  isPaused,
+}: Pick<CredentialServices, 'isPaused'>): <T>(verdict: Verdict<T, GuardDenial>) => Promise<Verdict<T>> {
+  return async verdict => {
+    if (verdict.ok || verdict.code !== 'unauthorized' || verdict.evidence === undefined) return verdict
+    const { evidence } = verdict
+    return (await isPaused(evidence.keyId)) ? { ...keyPaused, evidence } : verdict
+  }
+}
+
 /** A session is a user's or one that a partner created, and a token that is not valid does not say which. */
 const NEW_SESSION =
   'POST /user/v1/sessions with X-User-Key returns one, or POST /partner/v1/sessions with X-Partner-Key.'
@@ -245,7 +260,7 @@ async function checkSessionOrUserKey(
   const named = facts.header('x-user-key')
   const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
   if (named === undefined && bearer === undefined)
-    return namingMistakes(await guard.check(guardFacts(facts), rule), facts)
+    return namingMistakes(await pauseNamer(services)(await guard.check(guardFacts(facts), rule)), facts)
   if (named !== undefined && bearer !== undefined && named !== bearer) {
     return deny('invalid_request', 'X-User-Key and Authorization hold different keys', {
       field: 'x-user-key',

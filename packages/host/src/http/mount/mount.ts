@@ -12,9 +12,9 @@ import { createHostGate, type HostGate, type MountServices } from './host-gate.t
 import { mountSigned } from './mount-signed.ts'
 import { mountWrite } from './mount-write.ts'
 import {
+  isCallersSpend,
   isPublicDocument,
   type CallerByCredential,
-  type LedgerOperation,
   type Operation,
   type PlainOperation,
 } from '../operations/operation.ts'
@@ -90,11 +90,6 @@ export function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }
     ...(method === 'GET' ? {} : { limit: operation.limit === 'ending' ? 'ending' : 'write' }),
     ...('write' in operation && isCallersSpend(operation.spends) ? { spends: operation.spends } : {}),
   }
-}
-
-/** Whether the policies of the caller bind the money that an operation moves. */
-function isCallersSpend(spends: LedgerOperation['spends']): spends is 'spend' | 'withdrawal' {
-  return spends === 'spend' || spends === 'withdrawal'
 }
 
 async function handlePlain(

@@ -204,6 +204,11 @@ export function isPublicDocument({ document, credential }: Operation): boolean {
   return document === true && credential === 'none'
 }
 
+/** Whether the policies of the caller bind the money that an operation moves. */
+export function isCallersSpend(spends: LedgerOperation['spends']): spends is 'spend' | 'withdrawal' {
+  return spends === 'spend' || spends === 'withdrawal'
+}
+
 /** Declares an operation that reads, or whose service commits by itself. */
 export function operation<
   C extends CredentialKind,

@@ -8,7 +8,8 @@ import type { HostDenial } from '../codes.ts'
  */
 export interface Requirements {
   /**
-   * Decides from the current rows of the database, without a cache. Denials: on the user surface 403 `policy_blocked` with the rule
+   * Decides from the current rows of the database, without a cache. In a transaction, the account stays as it is until the transaction ends:
+   * a lock of the account waits for it, and is seen by what comes later. Denials: on the user surface 403 `policy_blocked` with the rule
    * `account_locked`, `kyc_required` or `agreements_required`; on the partner surface 409 `invalid_state`, whose message begins with
    * `account locked`, `kyc required` or `agreements required`.
    */
@@ -16,7 +17,10 @@ export interface Requirements {
     db: SqlQueries,
     session: Pick<Session, 'accountId' | 'surface'>,
   ): Promise<Verdict<undefined, HostDenial>>
-  /** Checks only whether the account is locked, for writes that need neither an identity check nor accepted agreements. */
+  /**
+   * Checks in the same way only whether the account is locked, for writes that need neither an identity check nor accepted agreements. The host
+   * calls it for what spends the caller's money.
+   */
   checkLock(
     db: SqlQueries,
     session: Pick<Session, 'accountId' | 'surface'>,

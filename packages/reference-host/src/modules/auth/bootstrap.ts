@@ -21,10 +21,12 @@ import {
   ttlSeconds,
 } from '../credential-fields.ts'
 import * as examples from '../examples.ts'
+import { makeUnlessFrozen } from '../keys/make-unless-frozen.ts'
 import type { UserStore } from '../users/store.ts'
 
 /** What the first sign-in of a wallet works with. */
-interface BootstrapServices extends Pick<HostServices, 'issuer' | 'aliases' | 'clock' | 'operationRules'> {
+interface BootstrapServices
+  extends Pick<HostServices, 'issuer' | 'db' | 'aliases' | 'clock' | 'operationRules'> {
   readonly verifier: Verifier
   readonly users: UserStore
 }
@@ -86,6 +88,7 @@ const example: Example<typeof Body, typeof ResponseData> = {
 export function bootstrap({
   verifier,
   issuer,
+  db,
   users,
   aliases,
   clock,
@@ -125,7 +128,7 @@ export function bootstrap({
         { wallet, walletAddress: address, label: body.walletLabel },
         clock.now(),
       )
-      const created = await issuer.createKey({
+      const created = await makeUnlessFrozen({ db, issuer }, user.accountId, {
         surface: 'user',
         rootBy: 'wallet',
         accountId: user.accountId,

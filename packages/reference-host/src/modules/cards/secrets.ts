@@ -13,6 +13,7 @@ import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
 import { denyEndedKey } from './ended-keys.ts'
 import { noSuchCard } from './read.ts'
+import { denyFrozen } from '../onboarding/requirements.ts'
 import { recordReveal } from './revealed-by.ts'
 import { cards } from './store.ts'
 import type { CardServices } from './services.ts'
@@ -157,6 +158,8 @@ export function revealCard(
       const { accountId } = session
       const live = await denyEndedKey(tx, session)
       if (!live.ok) return live
+      const open = await denyFrozen(tx, session)
+      if (!open.ok) return open
       const card = await cards.lock(tx, accountId, params['cardId'] as string)
       if (!card) return noSuchCard
       if (card.status === 'canceled') return canceled

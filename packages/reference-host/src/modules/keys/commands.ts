@@ -12,6 +12,7 @@ import { cardChoiceOf, defaultChoice, endCardsOfKeys, type CardChoice } from '..
 import type { KeyRecord } from '@gatewright/session-issuer'
 import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
+import { pauseCommand, resumeCommand } from './pause-commands.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
 
@@ -101,6 +102,8 @@ export const commands: readonly Command<HostServices>[] = [
       return revokedKeyOutput(key, { choice, ended })
     },
   },
+  pauseCommand,
+  resumeCommand,
   explainCommand,
   listCommand({
     name: 'signing-keys list',

@@ -26,6 +26,13 @@ export const listedKey: Static<typeof KeySchema> = {
   lastUsedAt: null,
   expiresAt: null,
   revokedAt: null,
+  pauses: [],
+}
+
+/** The same key, paused. */
+export const pausedKey: typeof listedKey = {
+  ...listedKey,
+  pauses: [{ lineageId: key.userKeyId, by: 'owner', at: LATER }],
 }
 
 /** The same key, revoked. */

@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { KeyCreator } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
-import { component, text } from '@gatewright/host/schemas'
+import { component, instant, text } from '@gatewright/host/schemas'
 import { grantedScopes, ignoredScopes, instantOrNull, textOrNull } from '@gatewright/host/internal'
 import { newKeyFields } from '../credential-fields.ts'
 
@@ -14,6 +14,15 @@ const Maker = Type.Object(
   component('KeyMaker', 'Who created or rotated a key'),
 )
 const maker = (description: string) => Type.Union([Maker, Type.Null()], { description })
+
+const Pause = Type.Object(
+  {
+    lineageId: text('The `lineageId` of the key that was paused: its own, or that of a key above it'),
+    by: Type.Enum(['owner', 'operator'], { description: 'Who may resume it' }),
+    at: instant('When'),
+  },
+  component('KeyPause', 'A pause of a key, which keys below it have too'),
+)
 
 /** Schema of a key in lists and changes. */
 export const KeySchema = Type.Object(
@@ -36,7 +45,10 @@ export const KeySchema = Type.Object(
     createdAt: instantOrNull('When it was created'),
     lastUsedAt: instantOrNull('Approximately when it was last used; null: never'),
     expiresAt: instantOrNull('When it expires; null: never'),
-    revokedAt: instantOrNull('When it was revoked; null while it works'),
+    revokedAt: instantOrNull('When it was revoked; null: never'),
+    pauses: Type.Array(Pause, {
+      description: 'The paused keys at or above it. While there is one, it works nowhere',
+    }),
   },
   component('ApiKey', 'An API key, without its text'),
 )
@@ -90,6 +102,7 @@ export function keyData(key: ApiKey, policies: readonly unknown[]): Record<strin
     lastUsedAt: iso(key.lastUsedAt),
     expiresAt: iso(key.expiresAt),
     revokedAt: iso(key.revokedAt),
+    pauses: key.pauses.map(pause => ({ ...pause, at: iso(pause.at) })),
   }
 }
 

@@ -1,12 +1,18 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { type CommandOutput, isoOrNull } from '@gatewright/host/internal'
-import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
+import type { ApiKey } from '@gatewright/session-issuer'
 import { cardWords, endedCards, type CardChoice } from '../cards/ended-keys.ts'
 
 /** Returns the members of a key that commands show: never its digest. `held` has the ids of keys that are denied since a restore. */
-export function describeKey(key: KeyRecord, now: EpochMs, held: ReadonlySet<string> = new Set()) {
+export function describeKey(key: ApiKey, now: EpochMs, held: ReadonlySet<string> = new Set()) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
-  const unrevoked = expired ? 'expired' : held.has(key.id) ? 'held' : 'live'
+  const unrevoked = expired
+    ? 'expired'
+    : key.pauses.length > 0
+      ? 'paused'
+      : held.has(key.id)
+        ? 'held'
+        : 'live'
   return {
     id: key.id,
     label: key.label,
@@ -24,6 +30,7 @@ export function describeKey(key: KeyRecord, now: EpochMs, held: ReadonlySet<stri
     lastUsedAt: isoOrNull(key.lastUsedAt),
     expiresAt: isoOrNull(key.expiresAt),
     revokedAt: isoOrNull(key.revokedAt),
+    pauses: key.pauses.map(({ at, ...pause }) => ({ ...pause, at: isoOrNull(at) })),
   }
 }
 

@@ -22,9 +22,12 @@ import {
   requestedScopes,
 } from '../credential-fields.ts'
 import { lowered, rightsOfApproved } from '../web-sign-in/approved-key.ts'
+import { denyFrozen } from '../onboarding/requirements.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { ChangedKey, keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
+import { makeUnlessFrozen } from './make-unless-frozen.ts'
+import { pauseOperations } from './pause.ts'
 import { keyResponse, revoke, revokeKey } from './revoke.ts'
 
 /** What the operations on API keys work with. */
@@ -91,17 +94,19 @@ export function keyOperations(services: KeyServices): Operation[] {
     readKeyCaps(services),
     changeKey(services),
     rotateKey(services),
+    ...pauseOperations(services),
     revokeKey(services),
   ]
 }
 
 function createKey({
   issuer,
+  db,
   aliases,
   webTokens,
   clock,
   operationRules,
-}: Pick<KeyServices, 'issuer' | 'aliases' | 'webTokens' | 'clock' | 'operationRules'>): Operation {
+}: Pick<KeyServices, 'issuer' | 'db' | 'aliases' | 'webTokens' | 'clock' | 'operationRules'>): Operation {
   return operation({
     ...common,
     id: 'keys.create',
@@ -154,12 +159,12 @@ function createKey({
         if (!first.ok) return first
         const { accountId, userId, address: walletAddress } = webSession
         const root = { ...rights, rootBy: 'wallet', accountId, userId, walletAddress } as const
-        return newKeyResponse(await issuer.createKey(root), ignored)
+        return newKeyResponse(await makeUnlessFrozen({ db, issuer }, accountId, root), ignored)
       }
       const caller = callerOf(authenticated)
       const { accountId, userId, walletAddress } = caller
       const request = { ...rights, accountId, userId, walletAddress, parent: caller }
-      return newKeyResponse(await issuer.createKey(request), ignored)
+      return newKeyResponse(await makeUnlessFrozen({ db, issuer }, accountId, request), ignored)
     },
   })
 }
@@ -253,7 +258,7 @@ const rotatesOnlyItself = deny(
   { details: { scope: 'keys.write' } },
 )
 
-function rotateKey({ issuer, webTokens }: Pick<KeyServices, 'issuer' | 'webTokens'>): Operation {
+function rotateKey({ issuer, db, webTokens }: Pick<KeyServices, 'issuer' | 'db' | 'webTokens'>): Operation {
   return operation({
     ...common,
     id: 'keys.rotate',
@@ -273,6 +278,9 @@ function rotateKey({ issuer, webTokens }: Pick<KeyServices, 'issuer' | 'webToken
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
       const keyId = params['keyId'] as string
+      const { accountId } = 'webSession' in caller ? caller.webSession : callerOf(caller)
+      const open = await denyFrozen(db, { accountId, surface: 'user' })
+      if (!open.ok) return open
       if (!('webSession' in caller)) {
         // The guard has checked the scope of a session. A presented key needs a scope only to rotate another key.
         if (!('session' in caller) && caller.id !== keyId && !caller.scopes.includes('keys.write'))

@@ -6,6 +6,8 @@ import type { Command } from '@gatewright/host/cli'
 import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { userMoney } from '../balances/user-money.ts'
 import { describeKey } from '../keys/key-output.ts'
+import { freezeCommand, unfreezeCommand } from './freeze-commands.ts'
+import { frozenAt } from './freeze.ts'
 import { listUsersCommand } from './list-command.ts'
 import { eraseObstacles, eraseUser } from './erase.ts'
 import { ACCOUNT_HELP, accountOf, userAccountOf } from '../find-account.ts'
@@ -36,6 +38,8 @@ export const commands: readonly Command<UserCommandServices>[] = [
       return { data, fields: data }
     },
   },
+  freezeCommand,
+  unfreezeCommand,
   {
     name: 'users show',
     takes: ['USER'],
@@ -122,6 +126,7 @@ async function ownerOf(
     externalId: user['external_id'],
     walletAddress: user['wallet_address'],
     kycStatus: user['kyc_status'],
+    frozenAt: isoOrNull(await frozenAt(sql, accountId)),
     createdAt: isoOrNull(toInteger(user['created_at'])),
     balanceCents: await ledger.balance(sql, ledgerAccounts.user(accountId)),
     moneyCents: await userMoney(sql, accountId),

@@ -18,6 +18,8 @@ export const userTable = table('gw_users', {
   /** The personal data of the user, encrypted; null until the user has given some. See `openProfile`. */
   sealedProfile: named('profile', nullable(text)),
   kycStatus: text,
+  /** When an operator froze the account; null: it is not frozen. */
+  frozenAt: nullable(instant),
   createdAt: instant,
 })
 export type User = Row<typeof userTable>

@@ -8,6 +8,7 @@ import {
   type WithdrawalReport,
 } from '../../providers/withdrawals/port.ts'
 import { reportEvent, type ProviderCalls } from '../provider-reports.ts'
+import { frozenAt } from '../users/freeze.ts'
 import type { WithdrawalRecords } from './records.ts'
 import { isOpen, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
@@ -30,11 +31,13 @@ export function sendJob(
   return async ({ accountId, subjectId: id }, signal) => {
     const withdrawal = await withdrawalTable.find(db, accountId, id)
     if (!withdrawal || !isOpen(withdrawal.status)) return async () => {}
-    const outcome = await findOrSend(provider, withdrawal, signal).catch((error: unknown) => {
+    const isFrozen = async (): Promise<boolean> => (await frozenAt(db, accountId)) !== null
+    const outcome = await findOrSend(provider, withdrawal, isFrozen, signal).catch((error: unknown) => {
       report(error)
       return undefined
     })
     return async tx => {
+      if (outcome === 'frozen') return 'again'
       if (!outcome) await withdrawals.lost(tx, accountId, id)
       else count(await withdrawals.report(tx, withdrawal.provider, { id, ...outcome }, clock.now()))
       return outcome && !isOpen(outcome.status) ? undefined : 'again'
@@ -42,17 +45,19 @@ export function sendJob(
   }
 }
 
-/** Returns the provider's report, or undefined if the outcome is unknown. */
+/** Returns the provider's report, undefined if the outcome is unknown, or `frozen` for what stays unsent while its account is frozen. */
 async function findOrSend(
   provider: WithdrawalProvider,
   { id, status, provider: sentTo, amountCents, feeCents, destination }: Withdrawal,
+  isFrozen: () => Promise<boolean>,
   signal: AbortSignal,
-): Promise<WithdrawalReport | undefined> {
+): Promise<WithdrawalReport | 'frozen' | undefined> {
   // Another provider does not know the id, and would pay the withdrawal out again.
   if (sentTo !== provider.name) return undefined
   const found = await provider.find(id, signal)
   // If the provider had accepted the withdrawal before and does not find it now, it may have paid it out: do not send it again.
   if (found || status !== 'pending') return found
+  if (await isFrozen()) return 'frozen'
   const sent = await provider.send(id, { amountCents, feeCents, destination }, signal)
   return isRejection(sent)
     ? { status: 'failed', reason: sent.rejected, txHash: null, paidCents: null, relay: null }

@@ -23,6 +23,8 @@ create table {prefix}users (
   wallet_address text,
   wallet_label text,
   kyc_status text not null,
+  -- When an operator froze the account: nothing leaves it until an operator unfreezes it. Null: it is not frozen.
+  frozen_at bigint,
   -- Both encrypted: the personal data, and the key with which the account encrypts its own fields.
   profile text,
   data_key text,

@@ -8,7 +8,7 @@ import { subscriptions } from '../subscription-store.ts'
 import type { PayinSettlement } from '../payins/settlement.ts'
 
 /** What the payment of a pay-in from the balance works with. */
-interface ConfirmBalanceServices extends Pick<HostServices, 'clock' | 'requirements'> {
+interface ConfirmBalanceServices extends Pick<HostServices, 'clock'> {
   readonly settlement: PayinSettlement
 }
 
@@ -22,7 +22,7 @@ const Body = Type.Object(
  * identity check, but a locked account is denied.
  */
 export function confirmBalance(services: ConfirmBalanceServices): Operation {
-  const { clock, requirements, settlement } = services
+  const { clock, settlement } = services
   return ledgerWrite({
     id: 'subscriptions.confirmBalance',
     title: 'Pay a pay-in from the balance',
@@ -41,8 +41,6 @@ export function confirmBalance(services: ConfirmBalanceServices): Operation {
     spends: 'spend',
     async write({ caller, body }, { tx, reserve, spendsNothing }) {
       const now = clock.now()
-      const passed = await requirements.checkLock(tx, caller.session)
-      if (!passed.ok) return passed
       const payin = await lockPayin(tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin
       const { status, planId, subscriptionId, expiresAt, amountCents, currency, operation } = payin.value
