@@ -1,4 +1,4 @@
-import { DEFAULT_RATE_LIMITS } from '@gatewright/host/internal'
+import { DEFAULT_RATE_LIMITS } from '#packages/host/dist/config/rate-limits.js'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { bearer, request, type WalletUser } from '../harness/host.ts'
 import type { BenchHost } from './bench-host.ts'

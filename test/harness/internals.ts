@@ -1,5 +1,5 @@
 // Parts of the host and of the reference host that their packages do not export, for the tests of those parts.
-type Host = typeof import('../../packages/host/dist/records/publish-events.js') &
+type Host = typeof import('../../packages/reference-host/dist/modules/webhooks/publish-events.js') &
   typeof import('../../packages/reference-host/dist/chain/addresses.js') &
   typeof import('../../packages/reference-host/dist/chain/log-reader.js') &
   typeof import('../../packages/reference-host/dist/chain/unspendable.js') &
@@ -115,7 +115,7 @@ type Host = typeof import('../../packages/host/dist/records/publish-events.js') 
   typeof import('../../packages/host/dist/observability/quantile.js') &
   typeof import('../../packages/host/dist/observability/feed-age.js') &
   typeof import('../../packages/reference-host/dist/operator/ledger-check.js') &
-  typeof import('../../packages/reference-host/dist/operator/over-time.js') &
+  typeof import('../../packages/host/dist/observability/over-time.js') &
   typeof import('../../packages/reference-host/dist/pages/prefers-json.js') &
   typeof import('../../packages/host/dist/schemas/unknown-members.js')
 
@@ -124,7 +124,7 @@ const FILES = [
   'reference-host/dist/chain/log-reader',
   'reference-host/dist/chain/unspendable',
   'reference-host/dist/modules/subscriptions/onchain/search-progress',
-  'host/dist/records/publish-events',
+  'reference-host/dist/modules/webhooks/publish-events',
   'reference-host/dist/modules/webhooks/delivery-rounds',
   'reference-host/dist/modules/webhooks/deliver',
   'reference-host/dist/modules/webhooks/endpoint-url',
@@ -139,7 +139,7 @@ const FILES = [
   'host/dist/observability/quantile',
   'host/dist/observability/feed-age',
   'reference-host/dist/operator/ledger-check',
-  'reference-host/dist/operator/over-time',
+  'host/dist/observability/over-time',
   'reference-host/dist/pages/prefers-json',
   'host/dist/records/jobs',
   'host/dist/records/sealed',

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLedger } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import t, { type Test } from 'tap'
 import { cardUser, keyBelow, type CardUser } from './harness/card-payments.ts'
 import { openDatabaseOf } from '../harness/database-rows.ts'

@@ -1,7 +1,7 @@
 // A host sends plain statements and creates tables and indexes only: nothing that runs in the database, and no lock that it cannot see.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import pg from 'pg'
 import t, { type Test } from 'tap'

@@ -11,9 +11,8 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Starts hosts that fail in different steps, says why, and ends only if nothing is open. */
 const SCRIPT = `
-  import { runHost } from '@gatewright/host'
-  import { HostFactories } from '@gatewright/host/internal'
-  import { readHostConfig } from '@gatewright/host/config'
+  import { runHost, HostFactories } from '@gatewright/host'
+    import { readHostConfig } from '@gatewright/host/config'
   import { scopeCatalogue } from '@gatewright/kernel'
   const fail = step => { throw new Error(step + ' failed') }
   class NoGuard extends HostFactories { guard() { fail('guard') } }

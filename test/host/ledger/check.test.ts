@@ -1,5 +1,6 @@
 import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { createLedger, ledgerAccounts } from '@gatewright/host/internal'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
@@ -29,13 +30,13 @@ if (!ON_CITUS)
     await rows(db, slow)
     await rows(db, 'set statement_timeout = 100')
     const ledger = createLedger(db)
-    t.same(await internals.checkLedger(ledger, db, internals.heldMoney), {
+    t.same(await internals.checkLedger(db, internals.heldMoney), {
       report: { transfers: 0, added: 0, sumCents: 0, wrongAccounts: [], wrongTransfers: [] },
       problems: [],
     })
     t.match(await ledger.check(), { transfers: 0 })
     await t.rejects(ledger.check(50), { code: 'ERR_STORE_UNAVAILABLE' })
-    await t.rejects(internals.checkLedger(ledger, db, internals.heldMoney, { statementMs: 50 }), {
+    await t.rejects(internals.checkLedger(db, internals.heldMoney, { statementMs: 50 }), {
       code: 'ERR_STORE_UNAVAILABLE',
     })
     await t.rejects(rows(db, 'select pg_sleep(0.5)'), 'the limit of the pool is what it was')
@@ -54,7 +55,7 @@ t.test('says in a sentence what is wrong', async t => {
   const credit = { id: '1', debit: operator, credit: user('ann'), amountCents: 5, cause: 'x' }
   await db.transaction(tx => ledger.transfer(tx, credit, 1))
   await rows(db, `update gw_ledger_accounts set balance_cents = 1 where id = '${user('ann')}'`)
-  t.same((await internals.checkLedger(ledger, db, internals.heldMoney)).problems, [
+  t.same((await internals.checkLedger(db, internals.heldMoney)).problems, [
     'all balances add up to 1 US cents, not to 0',
     'the balance of user:ann is not the sum of its transfers, or it is below zero',
     'user:ann has 6 US cents in the ledger, but the transactions of ann add up to 0',
@@ -106,7 +107,7 @@ async function openChecked(t: Test, count = 1) {
     others,
     ledger,
     credit,
-    check: (full = false) => internals.checkLedger(ledger, db, internals.heldMoney, { full }),
+    check: (full = false) => internals.checkLedger(db, internals.heldMoney, { full }),
     tamper: (accountId: string) =>
       rows(db, 'update gw_ledger_accounts set balance_cents = balance_cents + 1 where id = $1', [
         ledgerAccounts.user(accountId),
@@ -217,8 +218,7 @@ t.test('adds up every transfer once while transfers commit and two checks run at
   }
   const all = { written: false }
   const checkOften = async (on: SqlClient): Promise<void> => {
-    while (!all.written)
-      t.same((await internals.checkLedger(createLedger(on), on, internals.heldMoney)).problems, [])
+    while (!all.written) t.same((await internals.checkLedger(on, internals.heldMoney)).problems, [])
   }
   const checks = [checkOften(db), checkOften(other)]
   await Promise.all(writing.map(write)).finally(() => {

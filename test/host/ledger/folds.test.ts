@@ -1,6 +1,7 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
-import { createLedger, ledgerAccounts } from '@gatewright/host/internal'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateLedger, type Transfer } from '#packages/host/dist/ledger/ledger.js'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t, { type Test } from 'tap'

@@ -1,5 +1,7 @@
+import { newId } from '@gatewright/host'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { ledgerAccounts, createLedger, newId } from '@gatewright/host/internal'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'

@@ -1,7 +1,7 @@
+import { newId } from '@gatewright/host'
 import assert from 'node:assert/strict'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
-import { newId } from '@gatewright/host/internal'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'

@@ -1,6 +1,6 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
-import { createLedger } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import type { HttpResponse } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import type { Random } from '../harness/random.ts'

@@ -1,3 +1,6 @@
+import type { Rule } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
+import { ruleOf } from '../http/mount/mount.ts'
 import type { Operation } from '../http/operations/operation.ts'
 import { assertOperationTable } from '../http/operations/operation-table.ts'
 import { collectMessages } from '../http/provider-events/apply-event.ts'
@@ -62,6 +65,12 @@ export function operationTable(services: HostServices): readonly Operation[] {
   const description = once(() => cacheDocument(openApiDocument(table, described)))
   const sdkDescription = once(() => cacheDocument(sdkDocument(table, described)))
   return table
+}
+
+/** Returns what an operation asks of the sessions of a surface; undefined if it takes none of these sessions. */
+export function sessionRule(services: HostServices, surface: Surface, id: string): Rule<never> | undefined {
+  const operation = operationTable(services).find(each => each.id === id && each.surface === surface)
+  return operation?.scopes && ruleOf(operation)
 }
 
 /** Makes a value at the first call, and returns it at every call. */

@@ -1,3 +1,4 @@
+import { acceptedFrom } from '../storage/restores.ts'
 import type { Documentation } from '../openapi/document.ts'
 import type { Observe } from '@gatewright/http'
 import {
@@ -5,7 +6,7 @@ import {
   type TransactionalIdempotency,
 } from '@gatewright/idempotency-store/transactional'
 import { createLostRuns, type LostRuns } from '@gatewright/idempotency-store'
-import { allow, type Clock, type ScopeCatalogue } from '@gatewright/kernel'
+import { allow, type Clock, type ScopeCatalogue, type EpochMs } from '@gatewright/kernel'
 import { systemClock } from '@gatewright/kernel/internal'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import {
@@ -139,6 +140,11 @@ export class HostFactories {
 
   aliasUsage({ backend, clock, report }: HostServices): UsageLog {
     return createUsageLog({ storage: backend.aliasUsage, clock, onFailure: report })
+  }
+
+  /** The time from which statements that wallets have signed are accepted: after a restore, that of the restore. */
+  issuedFrom({ db }: HostServices): () => Promise<EpochMs> {
+    return () => acceptedFrom(db)
   }
 
   /** What sessions need for each operation. Filled when the operations are mounted. */

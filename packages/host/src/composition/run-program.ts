@@ -57,7 +57,7 @@ export interface OperatorProgram<S extends HostServices> {
   /** What it is for, in one sentence. */
   readonly summary: string
   readonly product: Product<S>
-  /** Loads the commands beside those of the product's modules. They come first in the help. */
+  /** Loads the commands beside those of the product's modules and of every host. They come first in the help. */
   readonly commands: () => Promise<CommandFile<Command<S> | StartCommand>>
   /** The sections of the help by their titles, each with the first words of its commands. Default: one section. */
   readonly sections?: Sections
@@ -95,6 +95,7 @@ async function outputOf<S extends HostServices>(
 ): Promise<Pick<CommandResult, 'out' | 'ifUnprinted'>> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('../cli/program.ts')
+  const { kitCommands } = await import('./kit-commands.ts')
   const { name, version, summary, product, sections = {} } = program
   const loaders = [program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
   const commands = (await Promise.all(loaders.map(load => load()))).flatMap(file => file.commands)
@@ -102,6 +103,7 @@ async function outputOf<S extends HostServices>(
     migrateCommand(program),
     distributeCommand(program),
     ...commands,
+    ...kitCommands,
     completionCommand(name.split(' ').at(-1) ?? name, () => all),
   ]
   const { terminal } = options

@@ -33,14 +33,14 @@ export type ValuesOf<V> = { readonly [N in keyof V]: V[N] extends Variable<infer
 /** The environment of a process. */
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** The values of a table, without those that could not be parsed, whose problems start with the name of the variable. */
-interface Parsed<V> {
-  readonly values: Partial<ValuesOf<V>>
-  readonly problems: readonly string[]
-}
-
-/** Parses the variables of a table. An empty variable counts as unset. */
-export function parseVariables<V extends Variables>(table: V, env: Env): Parsed<V> {
+/**
+ * Parses the variables of a table. An empty variable counts as unset. `values` lacks those that could not be parsed; the problem of each
+ * starts with its name.
+ */
+export function parseVariables<V extends Variables>(
+  table: V,
+  env: Env,
+): { readonly values: Partial<ValuesOf<V>>; readonly problems: readonly string[] } {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [name, { parse, fallback }] of Object.entries(table)) {

@@ -1,6 +1,6 @@
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { lockLedgerAccount, type LedgerReport } from './add-up.ts'
-import type { Ledger } from './ledger.ts'
+import { createLedger } from './ledger.ts'
 import {
   accountsThatDiffer,
   describeDifference,
@@ -31,12 +31,11 @@ interface LedgerCheckMode {
  * is checked by the next one. Of simultaneous checks, one stores. Faults: `ERR_STORE_*`.
  */
 export async function checkLedger(
-  ledger: Ledger,
   db: SqlClient,
   held: readonly HeldMoney[],
   { full = false, statementMs = 0 }: LedgerCheckMode = {},
 ): Promise<LedgerFindings> {
-  const { since, position, late, ...report } = await ledger.check(statementMs, !full)
+  const { since, position, late, ...report } = await createLedger(db).check(statementMs, !full)
   const limited = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> =>
     db.transaction(async tx => {
       if (db.dialect === 'postgres') await rows(tx, statementLimit(statementMs))

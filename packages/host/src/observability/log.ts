@@ -27,6 +27,7 @@ export function createLog(level: string, format?: LogFormat): HostLog {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { failure: describeError },
       redact: { paths: secrets.flatMap(name => [name, `*.${name}`]), censor: '[redacted]' },
     },
     writer,
@@ -99,7 +100,7 @@ const hundredths = (ms: number): number => Math.round(ms * 100) / 100
  * Describes an error without the additional properties of database drivers, which can contain statement
  * values.
  */
-export function describeError(error: unknown): object {
+function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
   return {

@@ -1,4 +1,5 @@
-import { backupEmbedded, CommandError, type StartCommand } from '@gatewright/host/internal'
+import { backupEmbedded } from './backup-embedded.ts'
+import { CommandError, type StartCommand } from '@gatewright/host/cli'
 import { readConfig } from '../config/config.ts'
 
 /** Copies the embedded database, also while a host runs on it. */

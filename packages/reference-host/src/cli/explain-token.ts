@@ -15,7 +15,7 @@ import {
   CommandError,
   type StartCommand,
   UsageError,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
 
 type Options = CommandArguments['options']
 type JsonMembers = Readonly<Record<string, unknown>>

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { escapedLine } from '@gatewright/host/internal'
 import {
   type CommandArguments,
   CommandError,
-  escapedLine,
   printLine,
   type StartCommand,
   UsageError,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
 import { Webhook } from 'standardwebhooks'
 import { validateEndpointUrl } from '../modules/webhooks/endpoint-url.ts'
 import { webhookSender } from '../modules/webhooks/send.ts'

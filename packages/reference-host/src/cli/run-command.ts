@@ -1,6 +1,5 @@
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
-import { commandRunner } from '@gatewright/host/cli'
-import type { CommandOptions } from '@gatewright/host/internal'
+import { commandRunner, type CommandOptions } from '@gatewright/host/cli'
 import type { CommandResult } from '@gatewright/host'
 import { readConfig } from '../config/config.ts'
 import { product } from '../composition/host.ts'

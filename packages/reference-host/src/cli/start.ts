@@ -1,4 +1,4 @@
-import { CommandError, type StartCommand } from '@gatewright/host/internal'
+import { CommandError, type StartCommand } from '@gatewright/host/cli'
 
 /** Runs the host in this process. It opens the stores itself. */
 export const startCommand: StartCommand = {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import type { Observe } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
-import { DataDirUnusable, OperatorWarning, createLog, describeError } from '@gatewright/host/internal'
+import { DataDirUnusable, OperatorWarning, createLog } from '@gatewright/host/internal'
 import { readConfig, type Config } from '../config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { greetingLines, type Greeting } from './greeting.ts'
@@ -29,7 +29,7 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
       },
       report: error => {
         if (error instanceof OperatorWarning) logger.warn(error.message)
-        else logger.error({ failure: describeError(error) }, 'maintenance failed')
+        else logger.error({ failure: error }, 'maintenance failed')
       },
     })
     signals.listenFor(host)

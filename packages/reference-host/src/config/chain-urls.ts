@@ -1,5 +1,4 @@
-import { listOf } from '@gatewright/host/internal'
-import type { Parser } from '@gatewright/host/config'
+import { listOf, type Parser } from '@gatewright/host/config'
 import { configuredChainId } from '../chain/chain-id.ts'
 
 /** `chain id=URL`. */

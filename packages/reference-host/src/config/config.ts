@@ -1,6 +1,5 @@
 import type { Surface } from '@gatewright/kernel/internal'
-import { readHostConfig, type HostConfig } from '@gatewright/host/config'
-import { parseVariables } from '@gatewright/host/internal'
+import { readHostConfig, type HostConfig, parseVariables } from '@gatewright/host/config'
 import type { ConfigResult, Env } from '@gatewright/host'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { ChainUrl } from '../chain/rpc-clients.ts'

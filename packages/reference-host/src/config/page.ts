@@ -1,4 +1,4 @@
-import { DEFAULT_RATE_LIMITS, hostVariables } from '@gatewright/host/internal'
+import { hostVariables } from '@gatewright/host/internal'
 import { UNSUPPORTED, variables } from './variables.ts'
 
 /** The text of `docs/configuration.md`, generated from the tables of variables. */
@@ -13,7 +13,7 @@ name of its variable and exits with code 1. An empty variable counts as unset. T
 
 ${entries.join('\n')}
 
-\`RATE_LIMITS\` takes ${Object.keys(DEFAULT_RATE_LIMITS)
+\`RATE_LIMITS\` takes ${Object.keys(hostVariables.RATE_LIMITS.fallback)
     .map(name => `\`${name}\``)
     .join(', ')}. Windows are fixed, so up to twice a limit can pass around the end of a window.
 \`documentsPerAddressPerMinute\` is counted separately for each of \`/openapi.json\`, \`/metrics\`, \`/readyz\` and \`/.well-known/jwks.json\`, in each process; \`/healthz\` has no limit.

@@ -1,7 +1,6 @@
 import * as Type from 'typebox/type'
 import { idText, nameText } from '@gatewright/host/schemas'
-import { jsonFile } from '@gatewright/host/internal'
-import type { Parser } from '@gatewright/host/config'
+import { jsonFile, type Parser } from '@gatewright/host/config'
 import type { Plan } from '../product/plans.ts'
 
 const strict = { additionalProperties: false }

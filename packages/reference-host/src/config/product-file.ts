@@ -1,13 +1,12 @@
 import * as Type from 'typebox/type'
 import { idText, nameText } from '@gatewright/host/schemas'
-import { INSTANT_FORMAT, jsonFile } from '@gatewright/host/internal'
-import type { Parser } from '@gatewright/host/config'
+import { jsonFile, type Parser } from '@gatewright/host/config'
 import { MAX_AGREEMENTS, MAX_LINKS, MAX_NOTICES, type Product } from '../product/product.ts'
 
 const strict = { additionalProperties: false }
 const httpsUrl = Type.String({ pattern: '^https://[!-~]{1,2000}$' })
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const instant = Type.String({ format: INSTANT_FORMAT })
+const instant = Type.String({ format: 'date-time' })
 
 const ProductFile = Type.Object(
   {

@@ -1,5 +1,4 @@
-import { oneOf, optional, variable } from '@gatewright/host/config'
-import { type ValuesOf, onOff, wholeNumber } from '@gatewright/host/internal'
+import { oneOf, optional, variable, type ValuesOf, onOff, wholeNumber } from '@gatewright/host/config'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'

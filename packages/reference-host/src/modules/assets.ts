@@ -1,8 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, operation, type PlainOperation } from '@gatewright/host'
-import { type HostDenial, textOrNull, counted } from '@gatewright/host/internal'
-import { idText, component, text } from '@gatewright/host/schemas'
+import { type Operation, operation, type PlainOperation, type HostDenial } from '@gatewright/host'
+import { counted } from '@gatewright/host/internal'
+import { textOrNull, idText, component, text } from '@gatewright/host/schemas'
 import { deny } from '../product/denials.ts'
 import {
   MAX_NETWORKS,

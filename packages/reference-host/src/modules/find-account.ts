@@ -1,6 +1,6 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import { CommandError, UsageError } from '@gatewright/host/internal'
+import { CommandError, UsageError } from '@gatewright/host/cli'
 import { isEthereumAddress } from '../chain/addresses.ts'
 
 /** What an ACCOUNT of a command may be. */

@@ -1,5 +1,5 @@
 import type { Surface } from '@gatewright/kernel/internal'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
 
 /**

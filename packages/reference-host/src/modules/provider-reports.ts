@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { AppliedEvent, EventOutcome, JobHandler, Metrics } from '@gatewright/host/internal'
+import type { AppliedEvent } from '@gatewright/host/internal'
+import type { EventOutcome, JobHandler, HostServices } from '@gatewright/host'
 import type { Providers } from '../providers/ports.ts'
 import { withId, type ObjectReply } from '../providers/reply.ts'
 
@@ -25,7 +26,10 @@ export function providerJobs<K extends keyof Providers, S>(
   { provider: kind, job, event }: ProviderJob<K>,
   handlerOf: (services: S, calls: ProviderCalls<NonNullable<Providers[K]>>) => JobHandler,
 ): (
-  services: S & { readonly providers: Providers; readonly metrics: Pick<Metrics, 'providerEvent'> },
+  services: S & {
+    readonly providers: Providers
+    readonly metrics: Pick<HostServices['metrics'], 'providerEvent'>
+  },
 ) => Readonly<Record<string, JobHandler>> {
   return services => {
     const { providers, metrics } = services

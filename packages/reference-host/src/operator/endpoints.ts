@@ -1,15 +1,16 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { isStorableText } from '@gatewright/kernel/internal'
 import {
+  decisionsOverTime,
+  storesOverTime,
   countJobs,
   decideLostRun,
   describeLostRuns,
-  isReference,
   isoOrNull,
   listJobs,
   listLostHistory,
-  type OperatorDecision,
 } from '@gatewright/host/internal'
+import { isReference } from '../modules/command-arguments.ts'
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
 import { handleKept, listKept } from '../modules/attention/kept-events.ts'
 import { countAttention } from '../modules/attention/reports.ts'
@@ -21,7 +22,6 @@ import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import { incidentActions } from './incident.ts'
-import { decisionsOverTime, storesOverTime } from './over-time.ts'
 import { findRequest, listRequests, topRefusals } from './requests.ts'
 import type { OperatorServices } from './services.ts'
 
@@ -37,6 +37,8 @@ export interface OperatorEndpoint {
     query: URLSearchParams,
   ): Promise<Verdict<object, OperatorDenial>>
 }
+
+type OperatorDecision = Parameters<typeof decideLostRun>[2]
 
 /** How many rows a list on the page has at most. The commands print more. */
 const MOST = 100

@@ -2,9 +2,9 @@
 // would need a connection of the host's pool. The parent sends the database's location in a message, so that the list of
 // processes shows no URL.
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
-import { type LedgerFindings, checkLedger, createLedger } from '@gatewright/host/internal'
+import { checkLedger } from '@gatewright/host/internal'
 import { heldMoney } from '../product/held-money.ts'
-import type { CheckedDatabase } from './ledger-check.ts'
+import type { CheckedDatabase, LedgerFindings } from './ledger-check.ts'
 
 async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
   if ('url' in target) {
@@ -12,10 +12,10 @@ async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
     const { url, statementMs } = target
     const pool = new Pool({ connectionString: url, max: 1, statement_timeout: statementMs })
     const db = fromPgPool(pool)
-    return checkLedger(createLedger(db), db, heldMoney, { statementMs })
+    return checkLedger(db, heldMoney, { statementMs })
   }
   const db = await openEmbedded(target.path)
-  return checkLedger(createLedger(db), db, heldMoney)
+  return checkLedger(db, heldMoney)
 }
 
 /** Opens the embedded database beside the host that writes to it. */

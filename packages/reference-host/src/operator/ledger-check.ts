@@ -1,8 +1,8 @@
+import type { checkLedger } from '@gatewright/host/internal'
 import { fork, type ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '@gatewright/kernel'
-import type { LedgerFindings } from '@gatewright/host/internal'
 
 /** The state of the latest check of the ledger on this host. Instants are RFC 3339. */
 type LedgerCheckState =
@@ -35,6 +35,9 @@ export interface LedgerChecks {
 }
 
 /** Runs one check. It ends when `signal` aborts. */
+/** What a check of the ledger finds. */
+export type LedgerFindings = Awaited<ReturnType<typeof checkLedger>>
+
 type LedgerCheckRunner = (signal: AbortSignal) => Promise<LedgerFindings>
 
 /** The database of a check. */

@@ -1,3 +1,4 @@
+import type { Pages, PageResponse } from '@gatewright/host'
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -5,7 +6,7 @@ import { denialResponse, parseJsonObject, wire, type HttpResponse } from '@gatew
 import { codingDenial, failureResponse } from '@gatewright/http/internal'
 import { readRawBody } from '@gatewright/http/node'
 import { isStorableText, shownName } from '@gatewright/kernel/internal'
-import { type Pages, type PageResponse, requestTimeLimit, unknownQueryName } from '@gatewright/host/internal'
+import { requestTimeLimit, unknownQueryName } from '@gatewright/host/internal'
 import { operatorAccess, type OperatorAccess } from './access.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import { operatorEndpoints, type OperatorEndpoint } from './endpoints.ts'

@@ -1,14 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import {
-  NO_ACCOUNT,
-  type RecordedRequest,
-  REQUEST_OUTCOMES,
-  type RequestFilter,
-  requests,
-} from '@gatewright/host/internal'
+import { type RecordedRequest, REQUEST_OUTCOMES, requests } from '@gatewright/host/internal'
 import { rows } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import { operatorRequestData, titleOf } from '../modules/requests/fields.ts'
+import { operatorRequestData, titleOf, type RequestFilter } from '../modules/requests/fields.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import type { OperatorServices } from './services.ts'
 
@@ -33,7 +27,7 @@ export async function topRefusals(services: RequestServices): Promise<object> {
   return {
     refusals: counted.map(refusal => ({
       ...refusal,
-      accountId: refusal.accountId === NO_ACCOUNT ? null : refusal.accountId,
+      accountId: refusal.accountId || null,
       ...named(refusal),
       lastAt: new Date(refusal.lastAt).toISOString(),
     })),
@@ -124,7 +118,7 @@ async function walletsOf(
   sql: RequestServices['sql'],
   accounts: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = [...accounts].filter(id => id !== NO_ACCOUNT)
+  const ids = [...accounts].filter(id => id !== '')
   if (ids.length === 0) return new Map()
   const places = ids.map((_, index) => `$${index + 1}`).join(', ')
   const text = `select account_id, wallet_address from gw_users

@@ -1,5 +1,6 @@
+import type { Pages, PageResponse } from '@gatewright/host'
 import type { IncomingHttpHeaders } from 'node:http'
-import { originOf, type Pages, type PageResponse } from '@gatewright/host/internal'
+import { originOf } from '@gatewright/host/internal'
 import type { Config } from '../config/config.ts'
 import { userScopes } from '../product/scopes.ts'
 import { readBuilt, readManifest } from './bundle.ts'

@@ -1,7 +1,7 @@
-import type { HeldMoney } from '@gatewright/host/internal'
+import type { checkLedger } from '@gatewright/host/internal'
 
 /** What this product promises to others out of a user's balance. */
-export const heldMoney: readonly HeldMoney[] = [
+export const heldMoney: Parameters<typeof checkLedger>[1] = [
   {
     purpose: 'cards',
     name: 'open card authorizations',

@@ -1,4 +1,12 @@
-import type { SealedColumn } from '@gatewright/host/internal'
+/** A column with sealed texts. */
+export interface SealedColumn {
+  readonly table: string
+  readonly column: string
+  /** The column with the owner of each text, which no two rows share. Default: `account_id`. */
+  readonly owner?: string
+  /** The purpose that the texts are sealed for. See `Sealer`. */
+  readonly purpose: string
+}
 
 /**
  * All sealed columns. Modules use the purposes given here, and `data-keys rewrap` encrypts every column of this list again. A

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import type { Restore, RestoreFindings } from '@gatewright/host/internal'
+import type { Restore, RestoreFindings } from '@gatewright/host'
 import { SANDBOX_PROVIDER } from './sandbox.ts'
 
 /** A page of what a provider has received or changed. */

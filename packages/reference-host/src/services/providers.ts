@@ -1,6 +1,7 @@
+import type { HostServices } from '@gatewright/host'
 import { hkdfSync } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
-import { originOf, type Secrets, type Backend } from '@gatewright/host/internal'
+import { originOf } from '@gatewright/host/internal'
 import type { Config } from '../config/config.ts'
 import { checkedProvider, type CallOutcome } from '../providers/calls.ts'
 import type { NamedProvider, Port, ProviderOf } from '../providers/port.ts'
@@ -10,9 +11,9 @@ import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 /** The services that the built-in providers use. */
 interface ProviderServices {
   readonly config: Config
-  readonly backend: Backend
+  readonly backend: HostServices['backend']
   readonly clock: Clock
-  readonly secrets: Secrets
+  readonly secrets: HostServices['secrets']
   /** Counts a call to the provider of a port. */
   readonly count: (port: string, outcome: CallOutcome) => void
 }
@@ -45,6 +46,6 @@ function assertName(port: string, name: string): void {
 /** The secret of the built-in providers: the same on every host that shares its secrets. */
 export function sandboxSecret({
   signingKeyEncryptionKey,
-}: Pick<Secrets, 'signingKeyEncryptionKey'>): Uint8Array {
+}: Pick<HostServices['secrets'], 'signingKeyEncryptionKey'>): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', signingKeyEncryptionKey, '', 'sandbox card numbers', 32))
 }

@@ -1,16 +1,9 @@
+import { HostFactories, type ServicesOf } from '@gatewright/host'
+import type { HostServices } from '@gatewright/host'
 import type { EndedLineage } from '@gatewright/session-issuer/internal'
 import { createVerifier, type Verifier, type FastestRecover } from '@gatewright/signature-verifier'
 import { keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
-import {
-  acceptedFrom,
-  type EndedKeys,
-  HostFactories,
-  type HostInputs,
-  type MessageVerifier,
-  type Requirements,
-  type ServicesOf,
-  type WebTokens,
-} from '@gatewright/host/internal'
+import { type WebTokens } from '@gatewright/host/internal'
 import type { ChainReader } from '../chain/reader.ts'
 import { rpcClients } from '../chain/rpc-clients.ts'
 import { transactionLookups, type TransactionLookups } from '../chain/transaction-lookups.ts'
@@ -44,7 +37,9 @@ import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 import { hostProviders, sandboxSecret } from './providers.ts'
 
 /** The services of this product, and those of every host. Each is declared here, once; its type follows. */
-export type Services = Omit<HostInputs, 'config'> & { readonly config: Config } & ServicesOf<ProductFactories>
+export type Services = Omit<HostServices, 'config'> & {
+  readonly config: Config
+} & ServicesOf<ProductFactories>
 
 /** What a start gives. */
 interface GivenServices {
@@ -64,7 +59,7 @@ export class ProductFactories extends HostFactories {
     this.given = given
   }
 
-  verifier({ config, origin, backend, db, clock }: Services): Verifier {
+  verifier({ config, origin, backend, issuedFrom, clock }: Services): Verifier {
     const chains = Object.entries(rpcClients(config.rpcUrls)).map(([id, rpc]) => [id, { rpc }] as const)
     const { recover, keccak256 } = this.given.recovery ?? {
       recover: recoverWithJs,
@@ -78,7 +73,7 @@ export class ProductFactories extends HostFactories {
       ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
       service: config.serviceName,
       nonces: backend.nonces,
-      issuedFrom: () => acceptedFrom(db),
+      issuedFrom,
       clock,
       // Many clients can share one address. A full queue takes about a third of a second in pure JavaScript.
       recoveries: { waiting: 128, waitingPerClass: 32 },
@@ -115,8 +110,8 @@ export class ProductFactories extends HostFactories {
     return createChallengeCodec({ sealer, serviceName: config.serviceName, origin })
   }
 
-  override webTokens({ sealer, backend, db, clock, origin }: Services): WebTokens {
-    return webTokens({ sealer, nonces: backend.nonces, issuedFrom: () => acceptedFrom(db), clock, origin })
+  override webTokens({ sealer, backend, issuedFrom, clock, origin }: Services): WebTokens {
+    return webTokens({ sealer, nonces: backend.nonces, issuedFrom, clock, origin })
   }
 
   cipher({ db, sealer, clock }: Services): AccountCipher {
@@ -127,7 +122,7 @@ export class ProductFactories extends HostFactories {
     return agreementAcceptances(product.agreements)
   }
 
-  override requirements({ config, acceptances }: Services): Requirements {
+  override requirements({ config, acceptances }: Services): HostServices['requirements'] {
     return onboardingRequirements(config.onboardingSurfaces, acceptances)
   }
 
@@ -141,7 +136,7 @@ export class ProductFactories extends HostFactories {
     })
   }
 
-  override messageVerifiers({ providers }: Services): ReadonlyMap<string, MessageVerifier> {
+  override messageVerifiers({ providers }: Services): HostServices['messageVerifiers'] {
     return new Map(
       Object.values(providers).flatMap(({ name, verify }) => (verify ? [[name, verify] as const] : [])),
     )
@@ -173,7 +168,7 @@ export class ProductFactories extends HostFactories {
     return cardKeyPolicies(db, issuer)
   }
 
-  override endedKeys(services: Services): EndedKeys {
+  override endedKeys(services: Services): HostServices['endedKeys'] {
     return {
       // Read when it is called: the issuer, which the policies are read from, needs this service.
       keep: signal => services.cardKeyPolicies.keep(signal, services.report),

@@ -1,4 +1,4 @@
-import type { EventType } from '@gatewright/host/internal'
+import type { EventType } from '@gatewright/host'
 import { manualClock } from '@gatewright/kernel/testing'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'

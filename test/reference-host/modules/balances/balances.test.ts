@@ -1,5 +1,7 @@
+import { newId } from '@gatewright/host'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger, ledgerAccounts, newId } from '@gatewright/host/internal'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
 import { bearer } from '../../../harness/host.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
 import type { HttpResponse } from '../../../harness/host.ts'

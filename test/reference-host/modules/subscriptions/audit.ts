@@ -1,6 +1,6 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toInteger, type SqlDialect } from '@gatewright/kernel/internal/sql'
-import { createLedger } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 
 const HISTORY =
   'select count(*) from gw_payin_moves m where m.account_id = p.account_id and m.payin_id = p.id'

@@ -1,5 +1,5 @@
+import { newId } from '@gatewright/host'
 import { manualClock } from '@gatewright/kernel/testing'
-import { newId } from '@gatewright/host/internal'
 import t from 'tap'
 import { bearer, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'

@@ -1,4 +1,4 @@
-import { type CommandArguments, type StartCommand } from '@gatewright/host/internal'
+import type { CommandArguments, StartCommand } from '@gatewright/host/cli'
 import { call, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
 import { loginCommand, logoutCommand } from './login-command.ts'

@@ -1,5 +1,6 @@
 import { readText, withDeadline } from '@gatewright/kernel/internal'
-import { CommandError, escapedLine, UsageError } from '@gatewright/host/internal'
+import { escapedLine } from '@gatewright/host/internal'
+import { CommandError, UsageError } from '@gatewright/host/cli'
 import type { Login } from './login-file.ts'
 
 /** A request to a host. */

@@ -1,4 +1,5 @@
-import { type CommandArguments, dollarsArgument } from '@gatewright/host/internal'
+import type { CommandArguments } from '@gatewright/host/cli'
+import { dollarsArgument } from '../../modules/command-arguments.ts'
 
 /** The most that a command pays or allows, in US cents. */
 export const MAX_CENTS = 100_000_000

@@ -1,12 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type CommandArguments,
-  CommandError,
-  escapedLine,
-  money,
-  type StartCommand,
-} from '@gatewright/host/internal'
+import { escapedLine, money } from '@gatewright/host/internal'
+import { type CommandArguments, CommandError, type StartCommand } from '@gatewright/host/cli'
 import { call, hostArgument, sessionOf, textsOf } from './host-client.ts'
 import { findLogin, type Login, readLogin, removeLogin, writeLogin } from './login-file.ts'
 import { policyOf, POLICY_OPTIONS } from './key-policy.ts'

@@ -1,7 +1,8 @@
 import { readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { CommandError, replacePrivateFile } from '@gatewright/host/internal'
+import { replacePrivateFile } from '@gatewright/host/internal'
+import { CommandError } from '@gatewright/host/cli'
 
 /** What `gatewright login` keeps: the key of a person at a host. */
 export interface Login {

@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type CommandArguments,
-  CommandError,
-  dollarsArgument,
-  money,
-  type StartCommand,
-  UsageError,
-} from '@gatewright/host/internal'
+import { money } from '@gatewright/host/internal'
+import { type CommandArguments, CommandError, type StartCommand, UsageError } from '@gatewright/host/cli'
+import { dollarsArgument } from '../../modules/command-arguments.ts'
 import { call, sessionOf } from './host-client.ts'
 import { MAX_CENTS } from './key-policy.ts'
 import { type Login, readLogin } from './login-file.ts'

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CommandError, createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
+import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
+import { CommandError } from '@gatewright/host/cli'
 import { loginFile } from './login-file.ts'
 
 /** What makes two commands the same payment. */

@@ -1,6 +1,7 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
-import { CommandError, MAX_LISTED, money, referenceArgument } from '@gatewright/host/internal'
+import { listCommand, type Command, CommandError } from '@gatewright/host/cli'
+import { MAX_LISTED, money } from '@gatewright/host/internal'
+import { referenceArgument } from '../command-arguments.ts'
 import { openReports, resolveAttention, type ReportedKind } from './reports.ts'
 
 /** The differences between the kinds: the title of the column with the reported money, and the id in examples. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { keptEvents, type KeptEvent } from '@gatewright/host/internal'
+import { keptEvents } from '@gatewright/host/internal'
 
 /** The services with which an operator looks at kept events. */
 interface KeptEventServices {
@@ -11,7 +11,7 @@ interface KeptEventServices {
 /** An event of a provider that could not be applied, as commands print it and the operator page shows it. */
 export type DescribedKeptEvent = ReturnType<typeof describe>
 
-function describe(event: KeptEvent) {
+function describe(event: Awaited<ReturnType<typeof keptEvents.open>>[number]) {
   const { id, provider, type, reason, objectId, messageId, amountCents, cardId, receivedAt } = event
   const at = new Date(receivedAt).toISOString()
   return { id, at, provider, type, reason, amountCents, cardId, objectId, messageId }

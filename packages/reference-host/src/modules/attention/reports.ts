@@ -1,8 +1,8 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
-import { events } from '@gatewright/host'
-import { keptEvents, type Chore } from '@gatewright/host/internal'
+import { events, type Chore } from '@gatewright/host'
+import { keptEvents } from '@gatewright/host/internal'
 import { accountOfObject } from '../../product/provider-objects.ts'
 import type { ProductMetrics } from '../../product/metrics.ts'
 

@@ -7,13 +7,17 @@ import type { SessionRequest } from '@gatewright/session-issuer/internal'
 import { type Verifier, requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import type { Static, TSchema } from 'typebox/type'
-import { component, nameText, text } from '@gatewright/host/schemas'
-import { type OperationRules, PolicySchema, textOrNull, type Example } from '@gatewright/host/internal'
-import { type HostServices, type Operation, operation } from '@gatewright/host'
+import { component, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import { type OperationRules } from '@gatewright/host/internal'
+import { PolicySchema } from '../credential-schemas.ts'
+import { type HostServices, type Operation, operation, type Example } from '@gatewright/host'
 import { chainIdInput } from '../../chain/chain-id.ts'
 import { deny } from '../../product/denials.ts'
-import { checkPolicy, keyLabel, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import {
+  checkPolicy,
+  keyLabel,
+  parseRequestedScopes,
+  requestedScopes,
   newKeyData,
   newKeyFields,
   newSessionData,

@@ -1,7 +1,6 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
-import { component } from '@gatewright/host/schemas'
-import { Currency } from '@gatewright/host/internal'
+import { component, Currency } from '@gatewright/host/schemas'
 import { readUserMoney } from './user-money.ts'
 
 const cents = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })

@@ -10,8 +10,16 @@ import {
   payAtOnce,
   type TransactionEntry,
 } from '@gatewright/host'
-import { component, instant, nameText, text } from '@gatewright/host/schemas'
-import { Currency, DATE_OR_INSTANT, instantOrNull, isDate, textOrNull } from '@gatewright/host/internal'
+import {
+  component,
+  instant,
+  nameText,
+  text,
+  Currency,
+  instantOrNull,
+  textOrNull,
+} from '@gatewright/host/schemas'
+import { DATE_OR_INSTANT, isDate } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'

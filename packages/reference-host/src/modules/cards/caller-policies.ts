@@ -3,7 +3,7 @@ import { findLooserMember } from '@gatewright/scope-guard/internal'
 import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import {
   PAYMENT_RULE,

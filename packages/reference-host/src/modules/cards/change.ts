@@ -1,7 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
-import { type Operation, ledgerWrite } from '@gatewright/host'
-import type { HostDenial } from '@gatewright/host/internal'
+import { type Operation, ledgerWrite, type HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { invalidState } from '../invalid-state.ts'
 import { checkBelowCaller } from './caller-policies.ts'

@@ -1,7 +1,6 @@
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { HostServices } from '@gatewright/host'
-import { CommandError, UsageError, type CommandArguments } from '@gatewright/host/internal'
-import type { Command } from '@gatewright/host/cli'
+import { CommandError, UsageError, type CommandArguments, type Command } from '@gatewright/host/cli'
 import { authorizationCommands } from './authorizations/commands.ts'
 import type { Authorizations } from './authorizations/service.ts'
 import { cancelCardsOf, lineagesFrom } from './cancel.ts'

@@ -1,7 +1,6 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { HostServices } from '@gatewright/host'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostServices, HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import type { CardIssuer, IssuedCard } from '../../providers/cards/port.ts'
 import { isRejection } from '../../providers/reply.ts'

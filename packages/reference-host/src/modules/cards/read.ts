@@ -1,7 +1,12 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
-import type { HostDenial } from '@gatewright/host/internal'
+import {
+  type HostServices,
+  type Operation,
+  listOperation,
+  readOperation,
+  type HostDenial,
+} from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import type { Card } from './card.ts'

@@ -1,5 +1,5 @@
+import { newId } from '@gatewright/host'
 import { randomInt } from 'node:crypto'
-import { newId } from '@gatewright/host/internal'
 import { SANDBOX_PROVIDER } from '../../providers/sandbox.ts'
 import { issueInSandbox } from '../../providers/cards/sandbox.ts'
 import { LIMIT_FREQUENCIES, NO_LABELS, type NewCard } from './card.ts'

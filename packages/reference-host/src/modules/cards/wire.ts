@@ -1,7 +1,6 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import { component, idText, instant, text } from '@gatewright/host/schemas'
-import { instantOrNull, textOrNull } from '@gatewright/host/internal'
+import { component, idText, instant, text, instantOrNull, textOrNull } from '@gatewright/host/schemas'
 import { EncryptedNote, encryptedExample } from '../encryption/fields.ts'
 import * as examples from '../examples.ts'
 import { LIMIT_FREQUENCIES, NO_LABELS, type Card, type CardLimit, type CardStatus } from './card.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { JobHandler } from '@gatewright/host/internal'
+import type { JobHandler } from '@gatewright/host'
 import type { DepositProvider } from '../../providers/deposits/port.ts'
 import type { ProviderCalls } from '../provider-reports.ts'
 import type { DepositRecords } from './records.ts'

@@ -1,7 +1,7 @@
 import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instant, text } from '@gatewright/host/schemas'
-import { Currency, ledgerAccounts } from '@gatewright/host/internal'
+import { component, instant, text, Currency } from '@gatewright/host/schemas'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import type { HostServices, Success, WriteContext } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
 

@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { AppliedEvent, EventOutcome } from '@gatewright/host/internal'
+import type { AppliedEvent } from '@gatewright/host/internal'
+import type { EventOutcome } from '@gatewright/host'
 import { depositReport, type DepositReport } from '../../providers/deposits/port.ts'
 import { reportEvent } from '../provider-reports.ts'
 

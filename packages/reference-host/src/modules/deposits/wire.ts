@@ -1,7 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { component, instant, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
 import { DEPOSIT_STATUSES } from '../../providers/deposits/port.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'

@@ -1,5 +1,5 @@
-import { CommandError, type RewrappedColumn, rewrapColumn } from '@gatewright/host/internal'
-import type { Command } from '@gatewright/host/cli'
+import { CommandError, type Command } from '@gatewright/host/cli'
+import { type RewrappedColumn, rewrapColumn } from './rewrap.ts'
 import type { HostServices } from '@gatewright/host'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 

@@ -1,15 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
-import {
-  UsageError,
-  type CommandArguments,
-  instantArgument,
-  integerArgument,
-  isoOrNull,
-  listOperatorActions,
-  MAX_LISTED,
-  reportElapsed,
-} from '@gatewright/host/internal'
+import { listCommand, type Command, UsageError, type CommandArguments } from '@gatewright/host/cli'
+import { instantArgument, integerArgument, isoOrNull, reportElapsed } from '@gatewright/host/internal'
 import type { AuditPosition } from '@gatewright/session-issuer/internal'
 import { accountOf } from '../find-account.ts'
 
@@ -55,21 +46,6 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
       ? `For the next page: --before ${last.at}/${last.id}`
       : undefined
   },
-})
-
-/** The command on what operators changed by commands that repair data, and on webhooks. */
-export const operatorActionsCommand: Command<Pick<HostServices, 'db'>> = listCommand({
-  name: 'audit operator',
-  takes: [],
-  summary: `List what operators changed by repairs, after restores and on webhooks, at most ${MAX_LISTED}, newest first`,
-  example: '--json',
-  rows: async ({ db }: Pick<HostServices, 'db'>) =>
-    (await listOperatorActions(db, MAX_LISTED)).map(({ at, ...action }) => ({
-      at: isoOrNull(at),
-      ...action,
-    })),
-  columns: { AT: 'at', COMMAND: 'command', DETAIL: 'detail' },
-  empty: 'No operator has changed anything.',
 })
 
 function queryOf({ options }: CommandArguments) {

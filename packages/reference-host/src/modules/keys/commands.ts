@@ -1,19 +1,18 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   CommandError,
-  heldKeyCommands,
-  heldKeysOf,
-  unwrap,
   UsageError,
   type CommandArguments,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { heldKeysOf, unwrap } from '@gatewright/host/internal'
 import { cardChoiceOf, defaultChoice, endCardsOfKeys, type CardChoice } from '../cards/ended-keys.ts'
 import type { KeyRecord } from '@gatewright/session-issuer'
 import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
 import { pauseCommand, resumeCommand } from './pause-commands.ts'
-import { auditCommand, operatorActionsCommand } from './audit-command.ts'
+import { auditCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
 
 /** Commands on API keys, on the keys that sign sessions, and on the log of their changes. None shows a secret. */
@@ -138,9 +137,7 @@ export const commands: readonly Command<HostServices>[] = [
       return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
     },
   },
-  ...heldKeyCommands,
   auditCommand,
-  operatorActionsCommand,
 ]
 
 /** What happens to the cards of a key; undefined for a partner's key, whose cards belong to many accounts. */

@@ -1,15 +1,7 @@
 import type { HostServices } from '@gatewright/host'
-import {
-  type CommandArguments,
-  CommandError,
-  dollarsArgument,
-  heldKeysOf,
-  isoOrNull,
-  keySession,
-  operationTable,
-  ruleOf,
-} from '@gatewright/host/internal'
-import type { Command } from '@gatewright/host/cli'
+import { heldKeysOf, isoOrNull, keySession, sessionRule } from '@gatewright/host/internal'
+import { type CommandArguments, CommandError, type Command } from '@gatewright/host/cli'
+import { dollarsArgument } from '../command-arguments.ts'
 import type { Rule } from '@gatewright/kernel'
 import type { Explanation, Spend } from '@gatewright/scope-guard/internal'
 import type { ApiKey } from '@gatewright/session-issuer'
@@ -33,7 +25,7 @@ export const explainCommand: Command<HostServices> = {
     const { backend, clock, guard } = services
     const key = await backend.issuer.keys.find(keyId)
     if (!key) throw new CommandError(`no key ${keyId}`)
-    const rule = sessionRule(services, key, operation)
+    const rule = ruleOf(services, key, operation)
     const spend = spendOf(args)
     if (spend && rule.spends === undefined)
       throw new CommandError(`${operation} moves no money of the caller: leave out --amount`)
@@ -54,13 +46,13 @@ function spendOf({ options: { amount } }: CommandArguments): Spend | undefined {
     : { amountCents: dollarsArgument('--amount', amount, MAX_CENTS), currency: 'USD' }
 }
 
-function sessionRule(services: HostServices, { surface }: ApiKey, id: string): Rule {
-  const operation = operationTable(services).find(each => each.id === id && each.surface === surface)
-  if (operation?.scopes === undefined)
+function ruleOf(services: HostServices, { surface }: ApiKey, id: string): Rule {
+  const rule = sessionRule(services, surface, id)
+  if (!rule)
     throw new CommandError(
       `${id} is no operation for sessions of a ${surface} key: see npx gatewright operations`,
     )
-  return ruleOf(operation)
+  return rule
 }
 
 /** Converts an explanation for JSON. */

@@ -2,8 +2,8 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { KeyCreator } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
-import { component, instant, text } from '@gatewright/host/schemas'
-import { grantedScopes, ignoredScopes, instantOrNull, textOrNull } from '@gatewright/host/internal'
+import { component, instant, text, instantOrNull, textOrNull } from '@gatewright/host/schemas'
+import { grantedScopes, ignoredScopes } from '../credential-schemas.ts'
 import { newKeyFields } from '../credential-fields.ts'
 
 const Maker = Type.Object(

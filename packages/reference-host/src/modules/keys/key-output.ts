@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { type CommandOutput, isoOrNull } from '@gatewright/host/internal'
+import { isoOrNull } from '@gatewright/host/internal'
+import type { CommandOutput } from '@gatewright/host/cli'
 import type { ApiKey } from '@gatewright/session-issuer'
 import { cardWords, endedCards, type CardChoice } from '../cards/ended-keys.ts'
 

@@ -6,13 +6,12 @@ import { type HostServices, type Operation, type Success, operation } from '@gat
 import {
   type WebTokens,
   callerOf,
-  pageParameters,
   positionCursor,
   readPositionCursor,
   counted,
 } from '@gatewright/host/internal'
-import { component, nextCursor } from '@gatewright/host/schemas'
-import { INSTANT_FORMAT, PolicySchema } from '@gatewright/host/internal'
+import { component, nextCursor, pageParameters } from '@gatewright/host/schemas'
+import { PolicySchema } from '../credential-schemas.ts'
 import { deny } from '../../product/denials.ts'
 import {
   checkPolicy,
@@ -53,7 +52,7 @@ const CreateBody = Type.Object(
     ...Rights,
     expiresAt: Type.Optional(
       Type.String({
-        format: INSTANT_FORMAT,
+        format: 'date-time',
         description:
           'When the key stops working, in the future. Never later than the key that creates it. Default: never',
       }),

@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import type { Command } from '@gatewright/host/cli'
-import { type CommandOutput, unwrap } from '@gatewright/host/internal'
+import type { Command, CommandOutput } from '@gatewright/host/cli'
+import { unwrap } from '@gatewright/host/internal'
 import type { ApiKey } from '@gatewright/session-issuer'
 
 type PauseServices = Pick<HostServices, 'issuer'>

@@ -1,14 +1,14 @@
 import { rows } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   CommandError,
-  MAX_LISTED,
   UsageError,
   type CommandArguments,
-  isoOrNull,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { MAX_LISTED, isoOrNull } from '@gatewright/host/internal'
 import { userAccountOf } from '../find-account.ts'
 import { SUBMIT_JOB } from './job.ts'
 import type { KycRecords } from './records.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EventType, JobHandler } from '@gatewright/host/internal'
+import type { EventType, JobHandler } from '@gatewright/host'
 import { kycReport, type KycProvider } from '../../providers/kyc/port.ts'
 import { reportEvent, type ProviderCalls } from '../provider-reports.ts'
 import type { KycRecords } from './records.ts'

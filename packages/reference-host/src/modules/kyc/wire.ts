@@ -1,7 +1,6 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import { component, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
 import type { Link } from '../../providers/kyc/port.ts'
 import type { KycState } from './records.ts'
 import { KYC_STATUSES, type KycStatus } from './states.ts'

@@ -1,16 +1,7 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
-import {
-  type CommandArguments,
-  CommandError,
-  UsageError,
-  dollarsArgument,
-  money as shownMoney,
-  referenceArgument,
-  reportElapsed,
-  checkLedger,
-  ledgerAccounts,
-} from '@gatewright/host/internal'
-import type { Command } from '@gatewright/host/cli'
+import { money as shownMoney, reportElapsed, checkLedger, ledgerAccounts } from '@gatewright/host/internal'
+import { type CommandArguments, CommandError, UsageError, type Command } from '@gatewright/host/cli'
+import { dollarsArgument, referenceArgument } from '../command-arguments.ts'
 import type { HostServices, TransactionEntry } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { heldMoney } from '../../product/held-money.ts'
@@ -153,7 +144,7 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       context.progress(
         `Adding up ${full ? 'every transfer of the ledger' : 'the transfers since the last check'}.`,
       )
-      const check = checkLedger(context.ledger, sql, heldMoney, { full })
+      const check = checkLedger(sql, heldMoney, { full })
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
       if (problems.length > 0) throw new CommandError(await brokenText(sql, problems))
       const { transfers, added } = report

@@ -1,17 +1,9 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { EpochMs } from '@gatewright/kernel'
 import { transactions, type HostServices } from '@gatewright/host'
-import {
-  type BalanceLeg,
-  CommandError,
-  type MissingTransaction,
-  accountsThatDiffer,
-  findTransactionGaps,
-  money,
-  recordOperatorAction,
-  reportElapsed,
-} from '@gatewright/host/internal'
-import type { Command } from '@gatewright/host/cli'
+import { accountsThatDiffer, money, recordOperatorAction, reportElapsed } from '@gatewright/host/internal'
+import { type BalanceLeg, type MissingTransaction, findTransactionGaps } from './missing-transactions.ts'
+import { CommandError, type Command } from '@gatewright/host/cli'
 import { heldMoney } from '../../product/held-money.ts'
 import { shownTransfers } from './shown-transfers.ts'
 

@@ -1,6 +1,6 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import type { BalanceLeg, ShownTransfers } from '@gatewright/host/internal'
+import type { BalanceLeg, ShownTransfers } from './missing-transactions.ts'
 import type { TransactionEntry } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { entryOf as authorizationEntry } from '../cards/authorizations/endings.ts'

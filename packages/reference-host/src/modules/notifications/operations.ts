@@ -10,16 +10,16 @@ import {
   transactions,
   type RecordedEvent,
 } from '@gatewright/host'
+import { cutPage, readCursor, sourceName, counted } from '@gatewright/host/internal'
 import {
-  cutPage,
-  pageParameters,
-  readCursor,
-  sourceName,
   textOrNull,
-  counted,
   instantOrNull,
-} from '@gatewright/host/internal'
-import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
+  component,
+  instant,
+  nextCursor,
+  text,
+  pageParameters,
+} from '@gatewright/host/schemas'
 import type { KeyStorage } from '@gatewright/session-issuer'
 import { deny } from '../../product/denials.ts'
 import { revealedBy } from '../cards/revealed-by.ts'

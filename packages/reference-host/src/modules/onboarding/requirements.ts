@@ -2,7 +2,7 @@ import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock } from '@gatewright/kernel/internal/sql'
-import type { HostDenial, Requirements } from '@gatewright/host/internal'
+import type { HostDenial, HostServices } from '@gatewright/host'
 import { deny, type ProductRule } from '../../product/denials.ts'
 import type { AgreementAcceptances } from '../agreement-acceptances.ts'
 import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
@@ -14,7 +14,7 @@ import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
 export function onboardingRequirements(
   surfaces: readonly Surface[],
   acceptances: AgreementAcceptances,
-): Requirements {
+): HostServices['requirements'] {
   return {
     async check(db, { accountId, surface }) {
       const { status, lock } = await readAccount(db, accountId)

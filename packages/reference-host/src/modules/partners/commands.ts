@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   CommandError,
   UsageError,
   type CommandArguments,
-  integerArgument,
-  unwrap,
-  heldKeysOf,
-  isName,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { integerArgument, unwrap, heldKeysOf, isName } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import { partnerScopes } from '../../product/scopes.ts'
 import { checkPolicy } from '../credential-fields.ts'

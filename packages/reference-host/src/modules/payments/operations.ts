@@ -12,9 +12,10 @@ import {
   payAtOnce,
   type Transaction,
   type TransactionEntry,
+  type HostDenial,
 } from '@gatewright/host'
-import { type HostDenial, ledgerAccounts, textOrNull } from '@gatewright/host/internal'
-import { component, instant, nameText, text } from '@gatewright/host/schemas'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { textOrNull, component, instant, nameText, text } from '@gatewright/host/schemas'
 import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'

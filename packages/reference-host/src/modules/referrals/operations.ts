@@ -1,8 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, ledgerWrite, readOperation } from '@gatewright/host'
-import { component, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
 import { applyReferral, readReferral, type Referral } from './store.ts'
 
 const ReferralSchema = Type.Object(

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 

@@ -1,18 +1,14 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   type CommandArguments,
   CommandError,
-  instantArgument,
-  integerArgument,
-  REQUEST_OUTCOMES,
-  type RequestFilter,
-  type RequestOutcome,
-  requests,
   UsageError,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { instantArgument, integerArgument, REQUEST_OUTCOMES, requests } from '@gatewright/host/internal'
 import { accountOf } from '../find-account.ts'
-import { operatorRequestData } from './fields.ts'
+import { operatorRequestData, type RequestFilter } from './fields.ts'
 
 const MAX_ROWS = 1000
 
@@ -90,7 +86,7 @@ function limitOf({ limit = '50' }: CommandArguments['options']): number {
   return integerArgument('--limit', limit, 1, MAX_ROWS)
 }
 
-function outcomeOf(text: string): RequestOutcome {
+function outcomeOf(text: string): (typeof REQUEST_OUTCOMES)[number] {
   const outcome = REQUEST_OUTCOMES.find(each => each === text)
   if (!outcome)
     throw new UsageError(

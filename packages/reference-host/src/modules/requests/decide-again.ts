@@ -3,8 +3,8 @@ import type { Clock, EpochMs } from '@gatewright/kernel'
 import type { Guard } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { component } from '@gatewright/host/schemas'
-import { keySession, type OperationRules, type RecordedRequest, textOrNull } from '@gatewright/host/internal'
+import { component, textOrNull } from '@gatewright/host/schemas'
+import { keySession, type OperationRules, type RecordedRequest } from '@gatewright/host/internal'
 
 /** Schema of what would be decided now. */
 export const DecidedNow = Type.Object(

@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { counterOwner } from '@gatewright/kernel/internal'
-import { component, instant, text } from '@gatewright/host/schemas'
-import { NO_ACCOUNT, type RecordedRequest, textOrNull } from '@gatewright/host/internal'
+import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
+import { type RecordedRequest, type requests } from '@gatewright/host/internal'
 import { AT, key } from '../examples.ts'
 
 /** Schema of a kept request in lists. */
@@ -59,6 +59,9 @@ export const exampleRequest: Type.Static<typeof RequestSchema> = {
   durationMs: 3.2,
 }
 
+/** Which kept requests a list shows. */
+export type RequestFilter = Parameters<typeof requests.list>[1]
+
 /** The titles of operations by their ids. */
 export type OperationTitles = ReadonlyMap<string, string>
 
@@ -105,7 +108,7 @@ export type OperatorRequest = ReturnType<typeof recordedData> & {
 /** Converts a kept request for operators. Commands know no titles: they open no operations. */
 export function operatorRequestData(row: RecordedRequest): OperatorRequest {
   const { accountId, credential, reason } = row
-  return { ...recordedData(row), accountId: accountId === NO_ACCOUNT ? null : accountId, credential, reason }
+  return { ...recordedData(row), accountId: accountId || null, credential, reason }
 }
 
 /** Returns the key whose policy blocked: the first of its lineage. Null: no policy blocked, or that of a session. */

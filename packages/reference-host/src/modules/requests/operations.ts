@@ -6,7 +6,6 @@ import { type HostServices, type Operation, operation } from '@gatewright/host'
 import {
   callerOf,
   createdRange,
-  pageParameters,
   positionCursor,
   rangeOf,
   readPositionCursor,
@@ -14,15 +13,14 @@ import {
   requests,
   counted,
   type RecordedRequest,
-  type RequestFilter,
 } from '@gatewright/host/internal'
-import { component, nextCursor } from '@gatewright/host/schemas'
+import { component, nextCursor, pageParameters } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { csvExport } from '../csv-export.ts'
 import { keyFilter } from '../transactions/filters.ts'
 import { requestColumns } from './columns.ts'
 import { decideAgain, DecidedNow } from './decide-again.ts'
-import { exampleRequest, requestData, RequestSchema } from './fields.ts'
+import { exampleRequest, requestData, RequestSchema, type RequestFilter } from './fields.ts'
 
 /** What the operations on kept requests work with. */
 type RequestServices = Pick<

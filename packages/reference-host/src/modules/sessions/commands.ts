@@ -1,14 +1,13 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   CommandError,
-  MAX_LISTED,
   UsageError,
   type CommandArguments,
   type CommandOutput,
-  isoOrNull,
-  unwrap,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { MAX_LISTED, isoOrNull, unwrap } from '@gatewright/host/internal'
 import type { SessionRecord } from '@gatewright/session-issuer'
 import { cardChoiceOf, cardWords, endCardsOfKeys, endedCards } from '../cards/ended-keys.ts'
 import { describeKey } from '../keys/key-output.ts'

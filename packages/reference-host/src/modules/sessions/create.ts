@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
-import { PolicySchema } from '@gatewright/host/internal'
+import { PolicySchema } from '../credential-schemas.ts'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import { callerOf } from '@gatewright/host/internal'
 import {

@@ -1,15 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
-import {
-  callerOf,
-  pageParameters,
-  positionCursor,
-  readPositionCursor,
-  counted,
-} from '@gatewright/host/internal'
-import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
-import { grantedScopes, textOrNull } from '@gatewright/host/internal'
+import { callerOf, positionCursor, readPositionCursor, counted } from '@gatewright/host/internal'
+import { pageParameters, component, instant, nextCursor, text, textOrNull } from '@gatewright/host/schemas'
+import { grantedScopes } from '../credential-schemas.ts'
 import { deny } from '../../product/denials.ts'
 import { cardChoice, cardWords, denyCancel, endCardsOfKeys, endedCards } from '../cards/ended-keys.ts'
 import * as examples from '../examples.ts'

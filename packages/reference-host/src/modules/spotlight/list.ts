@@ -2,8 +2,8 @@ import { parseInstant } from '@gatewright/kernel/internal'
 import type { EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
-import { instant, text, component } from '@gatewright/host/schemas'
-import { textOrNull, counted } from '@gatewright/host/internal'
+import { instant, text, component, textOrNull } from '@gatewright/host/schemas'
+import { counted } from '@gatewright/host/internal'
 import { type Product, MAX_NOTICES } from '../../product/product.ts'
 
 /** What the list of offers works with. */

@@ -1,5 +1,4 @@
-import type { HostServices } from '@gatewright/host'
-import type { Chore } from '@gatewright/host/internal'
+import type { HostServices, Chore } from '@gatewright/host'
 import { type LogReader, logReader } from '../../chain/log-reader.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import type { Config } from '../../config/config.ts'

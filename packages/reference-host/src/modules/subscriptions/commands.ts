@@ -1,13 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
-import {
-  CommandError,
-  MAX_LISTED,
-  type CommandArguments,
-  integerArgument,
-  isoOrNull,
-  money,
-} from '@gatewright/host/internal'
+import { listCommand, type Command, CommandError, type CommandArguments } from '@gatewright/host/cli'
+import { MAX_LISTED, integerArgument, isoOrNull, money } from '@gatewright/host/internal'
 import type { Config } from '../../config/config.ts'
 import { receivingXpubs, skipAddresses } from './onchain/skip-addresses.ts'
 import { listUnmatched, markHandled } from './onchain/unmatched-transfer-store.ts'

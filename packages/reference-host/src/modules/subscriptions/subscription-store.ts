@@ -1,3 +1,4 @@
+import { newId } from '@gatewright/host'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { rowLock } from '@gatewright/kernel/internal/sql'
@@ -13,7 +14,6 @@ import {
   table,
   text,
 } from '@gatewright/host/tables'
-import { newId } from '@gatewright/host/internal'
 import { extendTerm, termEnd, type Plan, type PlanInterval } from '../../product/plans.ts'
 
 /** The subscriptions of all accounts. */

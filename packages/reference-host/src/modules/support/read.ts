@@ -1,7 +1,6 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
-import { component, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
 import { HOST_VERSION } from '../../product/version.ts'
 import type { Product } from '../../product/product.ts'
 

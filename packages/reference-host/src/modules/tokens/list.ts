@@ -1,6 +1,5 @@
 import * as Type from 'typebox/type'
-import { component, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
 import { type Operation, listOperation } from '@gatewright/host'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import type { TokenUse } from './token.ts'

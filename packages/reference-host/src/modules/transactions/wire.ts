@@ -1,12 +1,6 @@
 import * as Type from 'typebox/type'
-import { component, instant, text } from '@gatewright/host/schemas'
-import {
-  Currency,
-  MAX_HISTORY,
-  TRANSACTION_STATUSES,
-  TRANSACTION_TYPES,
-  textOrNull,
-} from '@gatewright/host/internal'
+import { component, instant, text, Currency, textOrNull } from '@gatewright/host/schemas'
+import { MAX_HISTORY, TRANSACTION_STATUSES, TRANSACTION_TYPES } from '@gatewright/host/internal'
 import type { RecordedEvent, Transaction } from '@gatewright/host'
 import * as examples from '../examples.ts'
 

@@ -2,7 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { nameText } from '@gatewright/host/schemas'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
 

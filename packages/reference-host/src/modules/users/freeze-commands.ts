@@ -1,6 +1,5 @@
 import type { HostServices } from '@gatewright/host'
-import type { Command } from '@gatewright/host/cli'
-import { CommandError } from '@gatewright/host/internal'
+import { type Command, CommandError } from '@gatewright/host/cli'
 import { ACCOUNT_HELP, userAccountOf } from '../find-account.ts'
 import { freezeAccount, unfreezeAccount } from './freeze.ts'
 

@@ -1,14 +1,14 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   type CommandArguments,
   CommandError,
-  integerArgument,
-  isoOrNull,
   UsageError,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { integerArgument, isoOrNull } from '@gatewright/host/internal'
 import { walletArgument } from '../find-account.ts'
 
 const MAX_USERS = 1000

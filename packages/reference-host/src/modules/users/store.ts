@@ -1,8 +1,9 @@
+import { newId } from '@gatewright/host'
 import { allow, malformedReply, type Verdict, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { type Row, instant, named, nullable, table, text } from '@gatewright/host/tables'
-import { type HostDenial, newId } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 
 /** The users: wallet users, and users of partners, who have the partners' own ids. The two kinds never share an account. */

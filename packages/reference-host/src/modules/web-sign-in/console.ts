@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, instant, text } from '@gatewright/host/schemas'
-import { grantedScopes } from '@gatewright/host/internal'
+import { grantedScopes } from '../credential-schemas.ts'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import type { WebTokens } from '@gatewright/host/internal'
 import { userScopes } from '../../product/scopes.ts'

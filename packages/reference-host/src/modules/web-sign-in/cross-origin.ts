@@ -1,5 +1,5 @@
 import type { RequestFacts } from '@gatewright/http'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 
 /**

@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   CommandError,
-  escapedLine,
-  isoOrNull,
-  MAX_LISTED,
   UsageError,
-  integerArgument,
   printLine,
   type CommandArguments,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { escapedLine, isoOrNull, MAX_LISTED, integerArgument } from '@gatewright/host/internal'
 import { validateEndpointUrl } from './endpoint-url.ts'
 import { endpoints, MAX_ENDPOINTS, type Endpoint } from './endpoints.ts'
 import { describeEndpoint, describeRetry, recordAction, replayEvent } from './for-operators.ts'

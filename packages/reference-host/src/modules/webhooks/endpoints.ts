@@ -1,8 +1,9 @@
+import { newId } from '@gatewright/host'
 import { randomBytes } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, takesDue, toInteger } from '@gatewright/kernel/internal/sql'
-import { newId, type Sealer } from '@gatewright/host/internal'
+import { type Sealer } from '@gatewright/host/internal'
 import {
   defaulted,
   hostTable,

@@ -1,5 +1,5 @@
-import type { HostServices, Module } from '@gatewright/host'
-import { createEventLanes, skipLostPlaces, type Chore } from '@gatewright/host/internal'
+import type { HostServices, Module, Chore } from '@gatewright/host'
+import { createEventLanes, skipLostPlaces } from './publish-events.ts'
 import type { EndpointState, ProductMetrics } from '../../product/metrics.ts'
 import { deliveryRounds } from './delivery-rounds.ts'
 import { endpoints, stateOf } from './endpoints.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, toText } from '@gatewright/kernel/internal/sql'
-import { publishEvents, type PublishedEvent } from '@gatewright/host/internal'
+import { publishEvents, type PublishedEvent } from './publish-events.ts'
 import type { RecordedEvent } from '@gatewright/host'
 import { LRUCache } from 'lru-cache'
 import { kindOf } from '../notifications/texts.ts'

@@ -1,14 +1,13 @@
 import type { HostServices } from '@gatewright/host'
-import { listCommand, type Command } from '@gatewright/host/cli'
 import {
+  listCommand,
+  type Command,
   CommandError,
-  MAX_LISTED,
   UsageError,
   type CommandArguments,
-  isoOrNull,
-  money,
-  referenceArgument,
-} from '@gatewright/host/internal'
+} from '@gatewright/host/cli'
+import { MAX_LISTED, isoOrNull, money } from '@gatewright/host/internal'
+import { referenceArgument } from '../command-arguments.ts'
 import type { WithdrawalRecords } from './records.ts'
 import { withdrawalTable } from './withdrawal.ts'
 

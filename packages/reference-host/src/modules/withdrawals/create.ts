@@ -7,8 +7,9 @@ import {
   type Success,
   ledgerWrite,
   type WriteContext,
+  type HostDenial,
 } from '@gatewright/host'
-import { type HostDenial, ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
+import { ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccountFirst } from '../users/lock-account.ts'

@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
-import { type Money, events } from '@gatewright/host'
-import { type EventOutcome, type TransferResult, ledgerAccounts } from '@gatewright/host/internal'
+import { type Money, events, type EventOutcome } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import type { WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import { entryOf, isOpen, KIND, withdrawalTable, type Withdrawal } from './withdrawal.ts'
@@ -40,7 +40,7 @@ export function withdrawalEndings({ money, guard, spendStorage }: WithdrawalServ
   const end = async (tx: SqlQueries, w: Withdrawal, to: End, now: EpochMs): Promise<Withdrawal> => {
     const { id, accountId, amountCents, feeCents, hold } = w
     const { status, cause, detail = null, reason, txHash, paidCents, relay } = to
-    const done = (result: TransferResult): void => {
+    const done = (result: Awaited<ReturnType<typeof money.move>>): void => {
       if (result !== 'done')
         throw new Error(`withdrawal ${id} was open, but its money was not held: ${result}`)
     }

@@ -1,6 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { AppliedEvent, JobHandler } from '@gatewright/host/internal'
+import type { AppliedEvent } from '@gatewright/host/internal'
+import type { JobHandler } from '@gatewright/host'
 import { isRejection } from '../../providers/reply.ts'
 import {
   withdrawalReport,

@@ -1,7 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, idText, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, idText, text, textOrNull } from '@gatewright/host/schemas'
 import { type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { formatDollars } from '../../providers/decimal.ts'

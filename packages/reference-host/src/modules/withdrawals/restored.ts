@@ -1,5 +1,5 @@
-import type { HostServices } from '@gatewright/host'
-import { money, type Restore, type RestoreFindings } from '@gatewright/host/internal'
+import type { HostServices, Restore, RestoreFindings } from '@gatewright/host'
+import { money } from '@gatewright/host/internal'
 import { compareWithProvider } from '../../providers/changes.ts'
 import type { Providers } from '../../providers/ports.ts'
 import type { WithdrawalRecords } from './records.ts'

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import { chainIdInput } from '../../chain/chain-id.ts'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import { deny } from '../../product/denials.ts'

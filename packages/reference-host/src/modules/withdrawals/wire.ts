@@ -1,7 +1,6 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import { component, instant, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
 import { WITHDRAWAL_STATUSES } from '../../providers/withdrawals/port.ts'
 import * as examples from '../examples.ts'
 import { DestinationBody } from './destination.ts'

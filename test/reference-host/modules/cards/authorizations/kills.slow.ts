@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger } from '@gatewright/host/internal'
+import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import t from 'tap'
 import {
   cardUser,

@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { CommandError, money } from '@gatewright/host/internal'
-import type { Command } from '@gatewright/host/cli'
+import { money } from '@gatewright/host/internal'
+import { CommandError, type Command } from '@gatewright/host/cli'
 import { attentionCommands } from '../../attention/commands.ts'
 import type { Authorizations } from './service.ts'
 import { anyAuthorization } from './store.ts'

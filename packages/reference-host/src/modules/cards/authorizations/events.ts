@@ -2,14 +2,9 @@ import { hash } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { component, idText, text } from '@gatewright/host/schemas'
-import {
-  applyKept,
-  textOrNull,
-  type AppliedEvent,
-  type EventOutcome,
-  type EventType,
-} from '@gatewright/host/internal'
+import { component, idText, text, textOrNull } from '@gatewright/host/schemas'
+import { applyKept, type AppliedEvent } from '@gatewright/host/internal'
+import type { EventOutcome, EventType } from '@gatewright/host'
 import { MerchantText, shownText, UNNAMED } from './merchant-text.ts'
 import { movements, type MovementKind, type MovementTerms } from './movements.ts'
 import { decideIncrementInTime } from './network-increment.ts'

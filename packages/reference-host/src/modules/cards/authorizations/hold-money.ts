@@ -1,7 +1,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { transactions, type Money, type TransactionEntry } from '@gatewright/host'
-import { type Ledger, ledgerAccounts } from '@gatewright/host/internal'
+import { transactions, type Money, type TransactionEntry, type HostServices } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import {
   decide,
   issuerReason,
@@ -15,7 +15,7 @@ import type { DeclineReason } from './states.ts'
 
 /** The services that hold money. */
 export interface HoldServices extends DecisionServices {
-  readonly ledger: Ledger
+  readonly ledger: HostServices['ledger']
   readonly money: Money
 }
 

@@ -9,8 +9,8 @@ import {
   ledgerWrite,
   listOperation,
   events,
+  type HostDenial,
 } from '@gatewright/host'
-import type { HostDenial } from '@gatewright/host/internal'
 import { component, idText, nameText } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
 import { invalidState } from '../../invalid-state.ts'

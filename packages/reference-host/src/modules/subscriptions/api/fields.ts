@@ -1,6 +1,5 @@
 import * as Type from 'typebox/type'
-import { component, instant, text } from '@gatewright/host/schemas'
-import { Currency, instantOrNull, textOrNull } from '@gatewright/host/internal'
+import { component, instant, text, Currency, instantOrNull, textOrNull } from '@gatewright/host/schemas'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../../product/plans.ts'
 import type { NewPayin, Payin, PayinMove } from '../payins/payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'

@@ -1,7 +1,7 @@
 import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
-import type { HostDenial } from '@gatewright/host/internal'
+import type { HostDenial } from '@gatewright/host'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 import { deny, type ProductRule } from '../../../product/denials.ts'

@@ -1,7 +1,6 @@
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
-import type { HostServices } from '@gatewright/host'
-import type { Restore, RestoreFindings } from '@gatewright/host/internal'
+import type { HostServices, Restore, RestoreFindings } from '@gatewright/host'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 

@@ -1,8 +1,9 @@
+import { newId } from '@gatewright/host'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { newId, readNewest, type RowFilter } from '@gatewright/host/internal'
+import { readNewest } from '@gatewright/host/internal'
 import type { NewestPage, Place } from '@gatewright/host'
 import { addOpenPayin, changeLookups } from './payin-lookups.ts'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
@@ -54,7 +55,7 @@ function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): Ep
 }
 
 /** Chooses the index by which a page is read: that of an id or a key, else that of statuses. */
-function rowFilter({ id, keyId, statuses }: PayinFilter): RowFilter {
+function rowFilter({ id, keyId, statuses }: PayinFilter): Parameters<typeof readNewest>[4] {
   if (id === undefined && keyId === undefined)
     return statuses ? { oneOf: statuses.map(status => ({ status })) } : {}
   const also = {

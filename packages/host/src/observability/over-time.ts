@@ -1,14 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
-import {
-  COMPARED_MS,
-  DECISION_OUTCOMES,
-  HISTORY_MS,
-  type History,
-  REQUEST_SECONDS,
-  SLOT_MS,
-  STORE_CHECK_SECONDS,
-  quantileOf,
-} from '@gatewright/host/internal'
+import { COMPARED_MS, HISTORY_MS, SLOT_MS, type History } from './history.ts'
+import { DECISION_OUTCOMES } from './outcome.ts'
+import { REQUEST_SECONDS, STORE_CHECK_SECONDS, quantileOf } from './quantile.ts'
 
 type Slot = ReturnType<History['slots']>[number]
 

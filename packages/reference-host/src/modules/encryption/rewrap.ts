@@ -1,17 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import type { Sealer } from './sealed.ts'
-
-/** A column with sealed texts. */
-export interface SealedColumn {
-  readonly table: string
-  readonly column: string
-  /** The column with the owner of each text, which no two rows share. Default: `account_id`. */
-  readonly owner?: string
-  /** The purpose that the texts are sealed for. See `Sealer`. */
-  readonly purpose: string
-}
+import type { Sealer } from '@gatewright/host/internal'
+import type { SealedColumn } from '../../product/sealed-columns.ts'
 
 /** The result of resealing one column. */
 export interface RewrappedColumn {

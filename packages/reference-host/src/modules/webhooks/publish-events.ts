@@ -1,6 +1,7 @@
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
-import { EVENT_LANES, events, type RecordedEvent } from './events.ts'
+import { events, type RecordedEvent } from '@gatewright/host'
+import { EVENT_LANES } from '@gatewright/host/internal'
 
 /** An event with its place among the published events. */
 export interface PublishedEvent extends RecordedEvent {

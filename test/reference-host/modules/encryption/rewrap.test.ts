@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { rewrapColumn } from '@gatewright/host/internal'
+import { rewrapColumn } from '#packages/reference-host/dist/modules/encryption/rewrap.js'
 import { createSealer } from '#packages/host/dist/records/sealed.js'
 import { sealedColumns } from '#packages/reference-host/dist/product/sealed-columns.js'
-import { onBothDatabases } from '../../harness/databases/host-tables.ts'
+import { onBothDatabases } from '../../../harness/databases/host-tables.ts'
 
 const key = (id: string) => ({ id, secret: randomBytes(32) })
 const [old, current] = [key('old'), key('new')]

@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
-import { ledgerAccounts } from './accounts.ts'
-import type { TransactionEntry } from './transactions.ts'
+import type { TransactionEntry } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 
 /** One side of a transfer: what it moved into or out of the balance of a user. */
 export interface BalanceLeg {
