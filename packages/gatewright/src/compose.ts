@@ -8,6 +8,7 @@ import { readRequestOf, openRequestOf, writeRequestOf } from './requests.ts'
 import type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
 import {
   CHANGING_METHODS,
+  READING_METHODS,
   openOperation,
   readOperation,
   writeOperation,
@@ -17,7 +18,7 @@ import {
 } from './operations.ts'
 import type { GatewrightOptions } from './options.ts'
 import { policySource } from './policies.ts'
-import { comparingFirst, notingRules, spendingChecks } from './spending-checks.ts'
+import { compareAfterStart, comparingFirst, notingRules, spendingChecks } from './spending-checks.ts'
 import { warnOfOtherProcesses } from './stores/other-processes.ts'
 
 /** The parts that a `gatewright` is made of, for what it does not offer itself. */
@@ -43,8 +44,11 @@ export interface Operation<T> {
 
 /** Declares the operations of one server, for the binding of its framework. */
 export interface Declarations {
-  /** Throws a `TypeError` for a read that is mounted for a method which changes something, and does not name it in `methods`. */
-  assertReads(operation: string, method: string): void
+  /**
+   * Throws a `TypeError` for a read that is mounted for a method which changes something, and does not name it in `methods`, and for a
+   * write that is mounted for a method which changes nothing.
+   */
+  assertMethod(operation: string, method: string): void
   open<B, Q, P>(operation: string, options: OpenOperation<B, Q, P>): Operation<OpenRequest<B, Q, P>>
   read<Q, P>(operation: string, options: ReadOperation<string, Q, P>): Operation<ReadRequest<Q, P>>
   write<B, Q, P>(
@@ -72,7 +76,7 @@ export function compose(
   const checks = spendingChecks(hasPolicies(options), (key, text) => gated.settings.hints.mistake(key, text))
   const policies = policySource(options)
   // Next.js loads routes when they are first requested, so what is declared is never known.
-  const compared = policies && !acceptsRepeats ? comparingFirst(policies, options.policy, checks) : policies
+  const compared = policies && !acceptsRepeats ? comparingFirst(policies, checks) : policies
   const guard = guardOf(options, compared)
   const idempotency = createIdempotency({
     ...options.idempotency,
@@ -85,6 +89,7 @@ export function compose(
     idempotency,
     ...(scopes ? { scopes: scopeCatalogue(scopes) } : {}),
   })
+  if (!acceptsRepeats) compareAfterStart(options.policy, checks)
   const parts: Parts = { guard, idempotency, once: createOnce(idempotency), gate: gated }
   return { parts, declare: declarations(gated, options, acceptsRepeats) }
 }
@@ -129,14 +134,25 @@ function declarations(
     return before
   }
   const reads = new Map<string, readonly string[]>()
-  const assertReads = (operation: string, method: string): void => {
+  const writes = new Set<string>()
+  const assertMethod = (operation: string, method: string): void => {
+    if (writes.has(operation) && READING_METHODS.includes(method))
+      throw new TypeError(
+        `${operation}: a write is mounted for ${method}, which must change nothing: its body is not read, and clients and proxies may send it again by themselves. Mount it for POST, or declare it with read or protectRead`,
+      )
     if (!reads.get(operation)?.includes(method)) return
     throw new TypeError(
       `${operation}: a read is mounted for ${method}, which changes something: no key is compared and nothing is counted. Mount it for GET, declare it with write or protectWrite, or say that it changes nothing: methods: ['${method}']`,
     )
   }
+  const admitting = (operation: string) => ({
+    async admit({ facts: { method } }: Pick<OpenCall, 'facts'>): Promise<Verdict<readonly []>> {
+      assertMethod(operation, method)
+      return ADMITTED
+    },
+  })
   return {
-    assertReads,
+    assertMethod,
     open: (operation, options) => ({
       route: gate.open(operation, openOperation(operation, options)),
       requestOf: openRequestOf as never,
@@ -145,11 +161,10 @@ function declarations(
       const { rule, route, methods = [] } = readOperation(operation, options)
       const refused = CHANGING_METHODS.filter(method => !methods.includes(method))
       reads.set(operation, refused)
-      const admit = async ({ facts: { method } }: Pick<OpenCall, 'facts'>): Promise<Verdict<readonly []>> => {
-        assertReads(operation, method)
-        return ADMITTED
+      return {
+        route: gate.guarded(known(rule), { ...route, ...admitting(operation) }),
+        requestOf: readRequestOf as never,
       }
-      return { route: gate.guarded(known(rule), { ...route, admit }), requestOf: readRequestOf as never }
     },
     write(operation, options, isExisting) {
       const { rule, route, amount } = writeOperation(operation, options as WriteOperation)
@@ -159,8 +174,10 @@ function declarations(
           `${operation}: an operation that spends needs a store with spends, such as memoryStore() or postgresStore(pool)`,
         )
       const body = route.body ?? (isExisting && !amount ? undefined : ANY_OBJECT)
+      writes.add(operation)
       const declared = gate.idempotent(known(rule), {
         ...route,
+        ...admitting(operation),
         ...(body ? { body } : {}),
         ...(amount ? { amount: ({ input }: OpenCall) => amount(input.body as never) } : {}),
       } as never)

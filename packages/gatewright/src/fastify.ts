@@ -31,7 +31,7 @@ export function gatewright<const S extends string = string>(
 ): FastifyGatewright<S> {
   const { parts, declare } = compose(checkedOptions(options, {}))
   const binding = fastifyGate(parts.gate, { body: 'kept' })
-  const http = { ...binding, plugin: assertingReads(binding.plugin, declare) }
+  const http = { ...binding, plugin: assertingMethods(binding.plugin, declare) }
   const { handle, call, session, hooks: guard } = http
   return {
     ...parts,
@@ -47,14 +47,17 @@ interface RouteOptions {
   readonly onRequest?: object | readonly object[]
 }
 
-/** Returns the plugin, which also throws for a read on a method that changes something, when its route is declared. */
-function assertingReads(plugin: FastifyGate['plugin'], { assertReads }: Declarations): FastifyGate['plugin'] {
+/** Returns the plugin, which also throws for an operation on a method that it is not for, when its route is declared. */
+function assertingMethods(
+  plugin: FastifyGate['plugin'],
+  { assertMethod }: Declarations,
+): FastifyGate['plugin'] {
   const asserting: FastifyGate['plugin'] = (app, options, done) => {
     const hooks = app as unknown as { addHook(name: 'onRoute', hook: (route: RouteOptions) => void): void }
     hooks.addHook('onRoute', ({ method, onRequest }) => {
       for (const hook of [onRequest].flat()) {
         const operation = hook && operationGuardedBy(hook)
-        if (operation !== undefined) for (const each of [method].flat()) assertReads(operation, each)
+        if (operation !== undefined) for (const each of [method].flat()) assertMethod(operation, each)
       }
     })
     plugin(app, options, done)

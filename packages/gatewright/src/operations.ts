@@ -4,6 +4,8 @@ import { checkOptions, type OptionTable, type Surface } from '@gatewright/kernel
 
 /** Methods that change something (RFC 9110, section 9.2.1; RFC 5789). */
 export const CHANGING_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** Methods that must change nothing (RFC 9110, section 9.2.1), and whose requests have no body to compare. */
+export const READING_METHODS: readonly string[] = ['GET', 'HEAD']
 type ChangingMethod = (typeof CHANGING_METHODS)[number]
 
 /** What an operation requires of its caller. Name `scope` or `anyOf`. */
@@ -118,16 +120,26 @@ export function writeOperation(operation: string, given: WriteOperation): Declar
       `${operation}: give spends or withdraws, not both: a withdrawal counts under all caps on spends`,
     )
   const { rule, route } = readOperation(operation, read)
-  if (typeof spends === 'string' && spends !== 'spend' && spends !== 'withdrawal')
+  if (spends !== undefined && typeof spends !== 'function' && spends !== 'spend' && spends !== 'withdrawal')
     throw new TypeError(
-      `${operation}: spends must be a function of the body that returns the amount, 'spend' or 'withdrawal'`,
+      `${operation}: spends must be a function of the body that returns the amount, 'spend' or 'withdrawal', got ${typeof spends === 'string' ? JSON.stringify(spends) : typeof spends}: write spends: body => ({ amountCents: body.amountCents, currency: 'USD' })`,
     )
+  assertNotAsync(operation, 'spends', spends)
+  assertNotAsync(operation, 'withdraws', withdraws)
   const kind = withdraws ? 'withdrawal' : typeof spends === 'function' ? 'spend' : spends
   return {
     rule: { ...rule, ...present({ spends: kind }) },
     route: { ...route, ...present({ body, noEffectStatuses, compareQuery }) },
     amount: withdraws ?? (typeof spends === 'function' ? spends : undefined),
   }
+}
+
+/** Throws a `TypeError` for an async function, whose amount would be a promise. Compiled to ES5 it is known at the first request only. */
+function assertNotAsync(operation: string, name: string, amount: unknown): void {
+  if (Object.prototype.toString.call(amount) !== '[object AsyncFunction]') return
+  throw new TypeError(
+    `${operation}: ${name} must not be async, because the amount is held before the handler runs: return { amountCents, currency } from the body, or write spends: 'spend' and call reserve in the handler when the amount is known`,
+  )
 }
 
 /** Checks the options of an open operation. Throws a `TypeError` for wrong ones. */

@@ -99,7 +99,11 @@ export function checkedOptions<O extends GatewrightOptions>(
 ): O {
   const options = checkOptions<object, object>('gatewright', given, { ...OPTIONS, ...own }) as O
   assertParts(options)
-  const { store, policy, policies } = options
+  const { store, policy, policies, limits } = options
+  if (limits !== undefined && !Array.isArray(limits))
+    throw new TypeError(
+      `gatewright: limits must be a list of limits, such as [{ name: 'perKey', points: 600, windowSeconds: 60, per: 'key' }], got ${typeof limits}`,
+    )
   if (typeof store?.idempotency?.begin !== 'function' || typeof store.migrate !== 'function')
     throw new TypeError(
       `gatewright: store must be memoryStore(), redisStore(client), postgresStore(pool) or sqliteStore(database), got ${store === null ? 'null' : typeof store}`,

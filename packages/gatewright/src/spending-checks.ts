@@ -10,19 +10,21 @@ const DECLARED_WITHIN_MS = 10_000
 /** Writes a text for the operator, once for each key. */
 export type Notice = (key: string, text: string) => void
 
-/** Tells the operator of money that nothing caps, and of caps that count nothing. */
+/** Tells the operator of money that nothing caps, of caps that count nothing, and of policies for operations that do not exist. */
 export interface SpendingChecks {
   /** Notes the rule of a declared operation. Without any policy, an operation that spends is a notice. */
   declared(rule: Rule): void
-  /** Compares the caps of policies with the operations that are declared by then. A cap that no operation can reach is a notice. */
+  /** Compares policies with the operations that are declared by then. A cap that no operation can reach, and a name that none has, is a notice. */
   compare(policies: readonly unknown[]): void
 }
 
 /** Makes the checks of one server. */
 export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingChecks {
   const kinds = new Set<Rule['spends']>()
+  const operations = new Set<string>()
   return {
     declared({ operation, spends }) {
+      operations.add(operation)
       if (spends === undefined) return
       kinds.add(spends)
       if (!hasPolicies)
@@ -32,6 +34,13 @@ export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingCh
         )
     },
     compare(policies) {
+      for (const name of policies.flatMap(operationsOf)) {
+        if (isDeclared(name, operations)) continue
+        notice(
+          name,
+          `a policy names ${name}, and no operation of this server has that id, so the policy does nothing for it: declared are ${[...operations].slice(0, MAX_NAMED).join(', ')}`,
+        )
+      }
       for (const cap of policies.flatMap(capsOf)) {
         const option = cap === 'dailyWithdrawalCapCents' ? 'withdraws' : 'spends'
         if (option === 'spends' ? kinds.size > 0 : kinds.has('withdrawal')) continue
@@ -55,16 +64,13 @@ export function notingRules(guard: Guard, { declared }: SpendingChecks): Guard {
   }
 }
 
-/**
- * Returns the source of policies, which compares the first that it gives: operations are declared before the first request. One policy for
- * every account is compared 10 s after the start, too, because a server may get no request.
- */
-export function comparingFirst(
-  source: SessionPolicies,
-  policy: GatewrightOptions['policy'],
-  { compare }: SpendingChecks,
-): SessionPolicies {
+/** Compares the one policy for every account 10 s after the start, because a server may get no request. */
+export function compareAfterStart(policy: GatewrightOptions['policy'], { compare }: SpendingChecks): void {
   if (policy !== undefined) afterStart(() => compare([policy]))
+}
+
+/** Returns the source of policies, which compares the first that it gives: operations are declared before the first request. */
+export function comparingFirst(source: SessionPolicies, { compare }: SpendingChecks): SessionPolicies {
   let isCompared = false
   return session => {
     if (isCompared) return source(session)
@@ -88,6 +94,21 @@ function capsOf(policy: unknown): readonly string[] {
     Array.isArray(limits) && limits.some((limit: unknown) => Object(limit).maxCents !== undefined)
   return capsMoney ? [...named, 'limits[].maxCents'] : named
 }
+
+/** How many operations a notice names. */
+const MAX_NAMED = 10
+
+/** The operations that a policy names, by their ids or as `tag.*`. */
+function operationsOf(policy: unknown): readonly string[] {
+  const { limits, denyOperations, allowOperations } = (policy ?? {}) as Policy
+  const named = Array.isArray(limits) ? limits.map((limit: unknown) => Object(limit).operations) : []
+  return [denyOperations, allowOperations, ...named].flat().filter(name => typeof name === 'string')
+}
+
+const isDeclared = (name: string, operations: ReadonlySet<string>): boolean =>
+  name.endsWith('.*')
+    ? [...operations].some(each => each.startsWith(name.slice(0, -1)))
+    : operations.has(name)
 
 /** Calls a function when operations have been declared. Where timers exist in requests only, the first session must do. */
 function afterStart(run: () => void): void {

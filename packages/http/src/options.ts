@@ -60,6 +60,8 @@ export interface Settings {
   readonly trusted: TrustedProxies
   /** Whether any proxy is trusted. */
   readonly proxied: boolean
+  /** Whether the option `trustProxy` is absent: the server expects no proxy. */
+  readonly expectsNoProxy: boolean
   readonly requireHttps: boolean
   readonly bodyLimitBytes: number
   readonly responseLimitBytes: number

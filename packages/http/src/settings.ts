@@ -61,7 +61,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     aliases: true,
     credentials: true,
     errors: true,
-    trustProxy: { default: [] },
+    trustProxy: true,
     requireHttps: { default: false },
     bodyLimitBytes: { min: 0, max: MAX_BYTES, default: 262_144 },
     responseLimitBytes: { min: 0, max: MAX_BYTES, default: 262_144 },
@@ -85,6 +85,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     )
   }
   const { trustProxy, requireHttps, bodyLimitBytes, responseLimitBytes, exposeHeaders } = options
+  const proxies = trustProxy ?? []
   const { protectedResource, scopes } = options
   const shapeOf = typeof errors === 'function' ? withFallback(errors, 'plain') : () => errors
   return {
@@ -98,8 +99,9 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     observe: observe && withFallback(observe, undefined),
     dialect: DIALECTS[options.idempotencyDialect],
     hints: createHints(hintWriter(hint)),
-    trusted: trustedProxies(trustProxy),
-    proxied: trustProxy.length > 0,
+    trusted: trustedProxies(proxies),
+    proxied: proxies.length > 0,
+    expectsNoProxy: trustProxy === undefined,
     requireHttps,
     bodyLimitBytes,
     responseLimitBytes,

@@ -72,7 +72,17 @@ export async function orFault<T>(store: string, call: () => Promise<T>): Promise
 
 /** Turns an error of a store call into an `ERR_STORE_UNAVAILABLE` fault with that cause. Returns a fault unchanged. */
 export function toFault(store: string, cause: unknown): Fault {
-  return cause instanceof Fault ? cause : new Fault('ERR_STORE_UNAVAILABLE', `${store} failed`, { cause })
+  if (cause instanceof Fault) return cause
+  const advice = lacksTable(cause)
+    ? ': a table is missing, so call migrate() of the store before the server listens'
+    : ''
+  return new Fault('ERR_STORE_UNAVAILABLE', `${store} failed${advice}`, { cause })
+}
+
+/** Whether a driver says that a table does not exist: Postgres by a code, SQLite by its message. */
+function lacksTable(cause: unknown): boolean {
+  const { code, message } = Object(cause) as { readonly code?: unknown; readonly message?: unknown }
+  return code === '42P01' || (typeof message === 'string' && message.startsWith('no such table'))
 }
 
 /** Makes the fault for a reply that the adapter cannot read. It leaves the reply out, because that may hold secrets. */

@@ -75,6 +75,29 @@ t.test('a write spends, and nothing can cap it', async t => {
   }
 })
 
+t.test('a server whose options are wrong compares nothing later', async t => {
+  const { options } = mistaken({ policy: { dailySpendCapCents: 1 }, clock: Date.now })
+  await afterStart(t, () => void t.throws(() => gatewright(options), /clock must be an object/))
+})
+
+t.test('a policy for operations that the server does not have', async t => {
+  const limits = (operations: readonly string[]) => ({ limits: [{ operations, window: 'day', maxCount: 1 }] })
+  const cases: readonly [object, RegExp][] = [
+    [
+      { denyOperations: ['note.create'] },
+      /a policy names note\.create, and no operation of this server has that id/,
+    ],
+    [{ allowOperations: ['notes.create', 'note.*'] }, /a policy names note\.\*/],
+    [limits(['notes.delete', 'notes.*']), /a policy names notes\.delete, .*declared are notes\.create/],
+  ]
+  for (const [policy, line] of cases) {
+    const { options, lines } = mistaken({ policy })
+    await afterStart(t, () => void gatewright(options).write('notes.create', write, paid))
+    t.match(lines, [line])
+    t.equal(lines.length, 1)
+  }
+})
+
 t.test("policy: 'none' caps nothing", async t => {
   const { world, options, lines } = mistaken({ policy: 'none' })
   const handler = gatewright(options).write('payments.create', { ...write, spends: () => usd(1e9) }, paid)
@@ -96,7 +119,7 @@ const CAPS: readonly [object, RegExp][] = [
   ],
   [{ maxAuthAmountCents: 100 }, /has maxAuthAmountCents, and no write spends/],
   [
-    { limits: [{ operations: ['payments.create'], window: 'day', maxCents: 1 }] },
+    { limits: [{ operations: ['notes.create'], window: 'day', maxCents: 1 }] },
     /has limits\[\]\.maxCents, and no write spends/,
   ],
   [{ dailyWithdrawalCapCents: 100 }, /has dailyWithdrawalCapCents, and no write withdraws/],

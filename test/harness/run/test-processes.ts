@@ -2,7 +2,7 @@ import type { HostStores } from '../host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
 /** Files that look at their whole process, such as its warnings or its memory, and most long suites. */
-const ALONE = /\/memory\.test\.ts$|\.slow\.ts$/
+const ALONE = /\/(?:memory|mistakes\/adoption)\.test\.ts$|\.slow\.ts$/
 /** Long suites that share a process all the same: loading a host by the hooks of `several.ts` takes five seconds of CPU. */
 const SHARING = /^test\/reference-host\/(?:bounds|cli|modules|money-model|openapi|pages)\/(?!.*kills)/
 

@@ -70,7 +70,7 @@ function capture({
     response,
     route: { operation: 'a.b', noEffectStatuses: new Set([422]) },
     run: run as never,
-    settings: { responseLimitBytes: 10 },
+    settings: { responseLimitBytes: 10, hints: { mistake() {} } as never },
     watched: {
       watch: { isInside: () => inside } as never,
       author: () => author,

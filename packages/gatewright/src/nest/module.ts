@@ -111,11 +111,14 @@ function operationIn(declare: Declarations, declared: DeclaredOperation, method:
       return declare.open(declared.operation, declared.options)
     case 'read': {
       const operation = declare.read(declared.operation, declared.options)
-      declare.assertReads(declared.operation, method)
+      declare.assertMethod(declared.operation, method)
       return operation
     }
-    case 'write':
-      return declare.write(declared.operation, declared.options, true)
+    case 'write': {
+      const operation = declare.write(declared.operation, declared.options, true)
+      declare.assertMethod(declared.operation, method)
+      return operation
+    }
   }
 }
 

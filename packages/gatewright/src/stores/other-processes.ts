@@ -19,11 +19,22 @@ interface Builtins {
   readonly 'node:os': typeof import('node:os')
 }
 
+/** Variables by which platforms say that they start several processes of a server, or a new one for each call. */
+const PLATFORMS: Readonly<Record<string, string>> = {
+  NODE_APP_INSTANCE: 'a process of PM2',
+  AWS_LAMBDA_FUNCTION_NAME: 'a function of AWS Lambda',
+  VERCEL: 'a function of Vercel',
+  NETLIFY: 'a function of Netlify',
+  K_SERVICE: 'an instance of Cloud Run',
+  FUNCTIONS_WORKER_RUNTIME: 'a function of Azure',
+  KUBERNETES_SERVICE_HOST: 'a pod of Kubernetes',
+}
+
 const warned = new Set<string>()
 
 /**
  * Warns, once per process, that other processes of the same server have memories of their own, so that each pays a repeat again and
- * counts caps from zero: in a worker of `node:cluster` or of PM2, and beside another process on this machine with the same issuer
+ * counts caps from zero: in a worker of `node:cluster`, on a platform that starts several, and beside another process on this machine with the same issuer
  * and audience. Tests run side by side, so their runners are not taken for a server. The warning has the code
  * `GATEWRIGHT_MEMORY_STORAGE`.
  */
@@ -48,9 +59,10 @@ export function warnOfOtherProcesses(server: Server): void {
 function otherProcesses(process: NodeProcess, server: Server): string | undefined {
   const { env, getBuiltinModule = () => undefined as never } = process
   if (getBuiltinModule('node:cluster').isWorker) return 'a worker of node:cluster'
-  if (env['NODE_APP_INSTANCE'] !== undefined) return 'a process of PM2 (NODE_APP_INSTANCE)'
   const isTest = env['NODE_ENV'] === 'test'
   if (isTest || ['NODE_TEST_CONTEXT', 'JEST_WORKER_ID', 'VITEST'].some(name => env[name])) return undefined
+  const variable = Object.keys(PLATFORMS).find(name => env[name] !== undefined)
+  if (variable !== undefined) return `${PLATFORMS[variable]} (${variable})`
   const name = sha256(JSON.stringify([server.issuer, server.audience]))
   const path = `${getBuiltinModule('node:os').tmpdir()}/gatewright-${name}.pid`
   const other = claim(process, getBuiltinModule('node:fs'), path)

@@ -5,7 +5,7 @@ import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
-import { collector } from './store.ts'
+import { collector, nameOfGiven } from './store.ts'
 export type { SqlStoreOptions } from './sql.ts'
 
 /** How often what conflicts with simultaneous calls runs again. */
@@ -31,8 +31,11 @@ export function postgresStore(
 ): Required<Store> {
   const prefix = prefixOf('postgresStore', options)
   if (typeof (pool as Partial<typeof pool> | null)?.connect !== 'function')
+    throw new TypeError(`postgresStore: pool must be a Pool of pg, got ${nameOfGiven(pool)}`)
+  // A Client has the functions of a Pool, and its transactions would share one connection.
+  if ('connectionParameters' in pool)
     throw new TypeError(
-      `postgresStore: pool must be a Pool of pg, got ${pool === null ? 'null' : typeof pool}`,
+      'postgresStore: pool must be a Pool of pg, got a Client, whose one connection all requests would share: write new pg.Pool({ ... })',
     )
   const db = fromPgPool(pool, { retries: RETRIES })
   const ports = {

@@ -5,7 +5,7 @@ import { fromIoredis, fromNodeRedis, fromNodeRedisCluster, type RedisClient } fr
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
 import type { Store } from '../index.ts'
-import { collector } from './store.ts'
+import { collector, nameOfGiven } from './store.ts'
 
 /** A client of ioredis. */
 export type Ioredis = Parameters<typeof fromIoredis>[0]
@@ -24,14 +24,14 @@ export interface RedisStoreOptions {
 /**
  * Keeps everything in Redis, with your client of node-redis or ioredis, or its cluster. It is never opened, closed or configured
  * here: set `disableOfflineQueue: true` (ioredis: `enableOfflineQueue: false`), so that an outage is an error and not a wait. Redis
- * must run with `maxmemory-policy noeviction`. See docs/storage.md for what a failover can lose.
+ * must run with `maxmemory-policy noeviction`, which `migrate()` checks. See docs/storage.md for what a failover can lose.
  */
 export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptions = {}): Required<Store> {
   const { prefix } = checkOptions('redisStore', options, { prefix: { default: 'gw:' } })
   const isIoredis = typeof (client as Partial<Ioredis> | null)?.call === 'function'
   if (!isIoredis && typeof (client as Partial<NodeRedis> | null)?.sendCommand !== 'function')
     throw new TypeError(
-      `redisStore: client must be a client of node-redis or ioredis, got ${client === null ? 'null' : typeof client}`,
+      `redisStore: client must be a client of node-redis or ioredis, got ${nameOfGiven(client)}`,
     )
   const redis = isIoredis ? fromIoredis(client as Ioredis) : nodeRedis(client as NodeRedis)
   const ports = {
@@ -51,9 +51,22 @@ export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptio
       })
       return isIoredis ? connectedFirst(limiter, client as Ioredis) : limiter
     },
-    migrate: async () => undefined,
+    migrate: () => assertKeepsKeys(redis, prefix),
     collect: collector(ports),
   }
+}
+
+/**
+ * Throws if Redis (of a cluster, one of its masters) may delete keys before they expire. Where it does not say so, as for a user who may not
+ * ask, nothing is known.
+ */
+async function assertKeepsKeys(redis: RedisClient, prefix: string): Promise<void> {
+  const info = await redis.run(prefix, ['INFO', 'memory']).catch(() => undefined)
+  const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1]
+  if (policy === undefined || policy === 'noeviction') return
+  throw new Error(
+    `redisStore: Redis has maxmemory-policy ${policy}, which deletes records of payments when memory is short, so that a repeat pays again: set it to noeviction`,
+  )
 }
 
 /** A limiter rejects every call of a client that is not connected, also of one that connects on demand. */

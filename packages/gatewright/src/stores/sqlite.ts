@@ -4,7 +4,7 @@ import { fromSqlite, type SqliteDatabase } from '@gatewright/kernel/sql'
 import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
-import { collector } from './store.ts'
+import { collector, nameOfGiven } from './store.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions extends SqlStoreOptions {
@@ -21,7 +21,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   const prefix = prefixOf('sqliteStore', rest)
   if (typeof (database as Partial<SqliteDatabase> | null)?.prepare !== 'function')
     throw new TypeError(
-      `sqliteStore: database must be a database of libsql, better-sqlite3 or node:sqlite, got ${database === null ? 'null' : typeof database}`,
+      `sqliteStore: database must be a database of libsql, better-sqlite3 or node:sqlite, got ${nameOfGiven(database)}`,
     )
   const db = fromSqlite(database, reader)
   const ports = {

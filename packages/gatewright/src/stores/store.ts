@@ -13,13 +13,19 @@ export interface Store {
   readonly limits?: LimiterStore
   /** Whether a server with this store may have one process only: then `gatewright` warns where it notices several. Default false. */
   readonly onlyProcess?: boolean
-  /** Creates or updates the tables. Call it before the server listens. Repeatable, also from several processes simultaneously. */
+  /** Creates or updates the tables, and checks that Redis deletes no keys when its memory is short. Call it before the server listens. Repeatable, also from several processes simultaneously. */
   migrate(): Promise<void>
   /**
    * Deletes expired rows, and returns how many. Call it every few minutes, or tables grow. Stores that expire entries themselves
    * return 0.
    */
   collect(): Promise<number>
+}
+
+/** Names a value that was given in place of a client. A promise of one is what an `await` that is missing gives. */
+export function nameOfGiven(given: unknown): string {
+  if (given === null) return 'null'
+  return given instanceof Promise ? 'a promise: await it first' : typeof given
 }
 
 /** How many rows one statement deletes at most. */

@@ -5,6 +5,7 @@ import { outside, stopFollowing } from './handler-scope.ts'
 import type { ResponseAuthor } from './handler-watch.ts'
 import { keepLate, type LateResponse } from './late-response.ts'
 import { sendInstead, setFields, writeHeadFields, type NodeResponse } from './node-response.ts'
+import type { Settings } from '../options.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Run } from '../route/run.ts'
 import type { Route } from '../route/steps.ts'
@@ -17,7 +18,7 @@ interface Capture {
   readonly response: NodeResponse
   readonly route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>
   readonly run: Run<unknown>
-  readonly settings: { readonly responseLimitBytes: number }
+  readonly settings: Pick<Settings, 'responseLimitBytes' | 'hints'>
   /** What is known about the handlers of the request. */
   readonly watched: Omit<ExpressWatch, 'start'>
 }
@@ -38,6 +39,7 @@ export function captureNode(given: Capture): (error: unknown) => Promise<void> {
   const orAbandon = (work: Promise<void>): void => void work.catch(() => capture.abandon())
   let chunks: Uint8Array[] = []
   let length = 0
+  let hasResponded = false
   const buffer = (args: ChunkArguments): Callback | undefined => {
     const bytes = bytesOf(args)
     length += bytes.length
@@ -58,7 +60,15 @@ export function captureNode(given: Capture): (error: unknown) => Promise<void> {
       return true
     },
     end(...args: ChunkArguments) {
-      if (capture.ignoresWrites()) return response
+      if (capture.ignoresWrites()) {
+        if (hasResponded)
+          settings.hints.mistake(
+            `second response of ${operation}`,
+            `${operation}: a response was written after the response, and is not sent or stored: write return before the first`,
+          )
+        return response
+      }
+      hasResponded = true
       const callback = buffer(args)
       const body = Buffer.concat(chunks)
       chunks = []

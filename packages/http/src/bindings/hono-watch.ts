@@ -38,7 +38,9 @@ export class HonoWatch {
   async run(next: () => Promise<void>): Promise<Response | undefined> {
     await follow(this, this, next)
     if (!canFollow && !this.#isFresh && this.#context.finalized) this.isReplaced = true
-    return this.isReplaced ? this.#response : this.#context.res
+    if (this.isReplaced) return this.#response
+    // Hono would make an empty 200 of a handler that returns nothing.
+    return this.#context.finalized ? this.#context.res : undefined
   }
 
   /**

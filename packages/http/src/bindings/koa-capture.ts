@@ -3,6 +3,7 @@ import { jsonOf } from '../response/http-response.ts'
 import { hadNoEffect } from '../response/no-effect.ts'
 import type { Run } from '../route/run.ts'
 import type { Route } from '../route/steps.ts'
+import type { Settings } from '../options.ts'
 import type { WireResponse } from '../ports.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
 import { follow, partOf, stopFollowing } from './handler-scope.ts'
@@ -32,7 +33,7 @@ interface Capture {
   readonly next: () => Promise<unknown>
   readonly route: Pick<Route<never>, 'operation' | 'noEffectStatuses'>
   readonly run: Run<unknown>
-  readonly settings: { readonly responseLimitBytes: number }
+  readonly settings: Pick<Settings, 'responseLimitBytes' | 'hints'>
   /** The guard as it is mounted. */
   readonly guard: object
 }
@@ -46,6 +47,7 @@ export async function captureKoa(capture: Capture): Promise<void> {
   const { ctx } = capture
   const ending = new KoaEnding(capture)
   await ending.follow()
+  ending.noteSilence()
   if (ctx.res.headersSent || (ending.isReplaced && ctx.status >= 400)) return ending.recordOwn()
   const body = await ending.readBody()
   if (body === undefined) return undefined
@@ -86,6 +88,22 @@ class KoaEnding {
       await run.fail({ error, status: statusOf(error) })
       throw error
     }
+  }
+
+  /** Tells the operator if the middleware after the guard has ended and set no response: it may go on, and Koa sends 404. */
+  noteSilence(): void {
+    const { ctx, route, settings } = this.#capture
+    if (
+      this.#own.status() !== undefined ||
+      ctx.status !== 404 ||
+      ctx.respond === false ||
+      ctx.res.headersSent
+    )
+      return
+    settings.hints.mistake(
+      `no response to ${route.operation}`,
+      `${route.operation}: nothing after the guard has set a response, so Koa sends 404, and nothing counts as spent. Return or await what responds later, and write await next() in each middleware`,
+    )
   }
 
   /** Reads the body that Koa will send. Undefined: it cannot be recorded, so the run has failed, and its response is set. */

@@ -218,7 +218,7 @@ export function checkedAmount(operation: string, compute: () => unknown): Amount
   if (isPromise) void (given as Promise<unknown>).catch(() => {})
   if (typeof given !== 'object' || given === null || isPromise)
     throw new TypeError(
-      `${operation}: amount must return { amountCents, currency }, got ${isPromise ? 'a promise: read the amount in prepare, or call reserve in the handler' : String(given)}`,
+      `${operation}: the function that returns the amount (amount, spends, withdraws) must return { amountCents, currency }, got ${isPromise ? 'a promise: read the amount before, or call reserve in the handler' : String(given)}`,
     )
   const { amountCents, currency, countsAs } = given as AmountLike
   return { amountCents, currency, ...(countsAs ? { countsAs } : {}) }

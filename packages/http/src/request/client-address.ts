@@ -29,6 +29,10 @@ const UNIX = 'unix'
  * address nor `unix`.
  */
 export function trustedProxies(cidrs: readonly string[]): TrustedProxies {
+  if (!Array.isArray(cidrs))
+    throw new TypeError(
+      `trustProxy must be a list of the addresses of your proxies, such as ['10.0.0.0/8'] or ['unix'], got ${JSON.stringify(cidrs)}: a client behind a proxy that is not named could write any address`,
+    )
   const blocks = cidrs.filter(cidr => cidr !== UNIX)
   const wrong = blocks.find(block => typeof block !== 'string' || !isAddressBlock(block))
   if (wrong !== undefined)

@@ -38,7 +38,11 @@ function assertSendable(operation: string, { status, headers, body }: HttpRespon
     throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
   if (BODILESS.includes(status) && body !== undefined && body !== '')
     throw new TypeError(`${operation}: a response with status ${status} must not have a body`)
-  for (const [name, value] of headers) assertSendableField(operation, name, value)
+  if (!Array.isArray(headers))
+    throw new TypeError(
+      `${operation}: the handler's headers must be a list of pairs, such as [['location', '/payments/1']], got ${typeof headers}`,
+    )
+  for (const [name, value] of headers as HttpResponse['headers']) assertSendableField(operation, name, value)
 }
 
 /** A field name (RFC 9110 section 5.1), and what a field value must not contain (section 5.5). */

@@ -1,5 +1,6 @@
 import { deny } from '../codes.ts'
 import type { RequestFacts } from '../request/facts.ts'
+import { noteUnnamedProxy } from '../request/unnamed-proxy.ts'
 import type { Outcome } from '../response/outcome.ts'
 import { conclude } from './conclude.ts'
 import { RequestContext, type GateContext } from './request-context.ts'
@@ -16,6 +17,7 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
     ok: false,
     response: conclude(gate, context, outcome),
   })
+  noteUnnamedProxy(settings, received)
   if (settings.requireHttps && !received.secure)
     return respond({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
   if (!received.path.startsWith('/'))

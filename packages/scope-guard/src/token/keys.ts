@@ -21,7 +21,7 @@ export interface KeySet {
 /**
  * Makes a source of keys that this process has, such as those of an issuer in the same process:
  * `localKeys(() => issuer.jwks())`. A function is called at every verification of a token that is not cached.
- * Throws a `TypeError` for a set with an RSA key under 2,048 bits or with an exponent under 65,537, or with two keys of one
+ * Throws a `TypeError` for a set with a secret key, with an RSA key under 2,048 bits or with an exponent under 65,537, or with two keys of one
  * `kid`. If a function returns such a set, tokens of that `kid` are a fault (`ERR_KEYS_UNAVAILABLE`, 503), and tokens of
  * the other keys are verified.
  */
@@ -33,9 +33,21 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
     throw new TypeError('localKeys: the key set must be { keys: [...] } or a function that returns one')
   }
   assertKeySet(source.keys)
+  for (const key of source.keys) assertPublic(key)
   const keys = source.keys.map(key => Object.freeze({ ...key }))
   const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
   return kid => byId.get(kid)
+}
+
+/** Members of a JWK that only who signs may know (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1). */
+const SECRET_MEMBERS = ['d', 'k', 'p', 'q'] as const
+
+function assertPublic(key: JWK): void {
+  const member = SECRET_MEMBERS.find(name => key[name] !== undefined)
+  if (member === undefined) return
+  throw new TypeError(
+    `localKeys: the key ${key.kid ?? 'without kid'} has the secret member ${member}, with which anyone who reads this code signs tokens: give the public key only, and replace the secret one`,
+  )
 }
 
 /** Options of `remoteKeys` and `discoverKeys`. */

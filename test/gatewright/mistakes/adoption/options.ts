@@ -1,0 +1,188 @@
+import { gatewright as onHono } from 'gatewright/hono'
+import { postgresStore } from 'gatewright/postgres'
+import { redisStore } from 'gatewright/redis'
+import { testGateway } from 'gatewright/testing'
+import { localKeys } from '@gatewright/scope-guard'
+import pg from 'pg'
+import { exportJWK, generateKeyPair } from 'jose'
+import { paid, usd, WRITE, type Mistake, type Trial } from './trial.ts'
+
+/** A server with one write. */
+const server =
+  (changes: object, write: object = {}) =>
+  (trial: Trial): unknown => {
+    const handler = trial.fetch(changes).write('payments.create', { ...WRITE, ...write }, paid)
+    return () => trial.send(handler)
+  }
+const start = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
+  mistake,
+  shows: 'at start',
+  says,
+  make,
+})
+
+/** Options of the server. */
+export const OPTIONS: readonly Mistake[] = [
+  start('no store', /store must be memoryStore\(\)/, server({ store: undefined })),
+  start(
+    'the client of Redis as the store',
+    /store must be memoryStore\(\).*got object/,
+    server({ store: { get() {}, set() {} } }),
+  ),
+  start(
+    'a store that is a promise, because connecting was awaited too late',
+    /redisStore: client must be .* got a promise: await it first/,
+    () => redisStore(Promise.resolve({}) as never),
+  ),
+  start('a pool that is a promise', /postgresStore: pool must be .* got a promise: await it first/, () =>
+    postgresStore(Promise.resolve({}) as never),
+  ),
+  start('a connection in place of the pool', /postgresStore: pool must be a Pool of pg, got a Client/, () =>
+    postgresStore(new pg.Client() as never),
+  ),
+  start(
+    'a list of audiences',
+    /audience must be a non-empty string/,
+    server({ audience: ['https://api.test'] }),
+  ),
+  start('a provider misspelt', /provider must be .*"auth0"/, server({ provider: 'auth-0' })),
+  start(
+    'an option misspelt',
+    /unknown option "polices", did you mean policies\?/,
+    server({ polices: () => [] }),
+  ),
+  start('an option in the wrong place', /unknown option "trustProxy"/, server({ trustProxy: ['127.0.0.1'] })),
+  start(
+    'trust in every proxy, as in Express',
+    /trustProxy must be a list of .*got true/,
+    server({ gate: { trustProxy: true } }),
+  ),
+  start(
+    'a number of proxies, as in Express',
+    /trustProxy must be a list of .*got 1/,
+    server({ gate: { trustProxy: 1 } }),
+  ),
+  start('a clock that is a function', /clock must be an object, not function/, server({ clock: Date.now })),
+  start('limits that are an object', /limits must be a list/, server({ limits: { points: 10 } })),
+  start(
+    'a limit for each user',
+    /per must be "key", "session", "account" or "address"/,
+    server({ limits: [{ name: 'each', points: 1, windowSeconds: 1, per: 'user' }] }),
+  ),
+  start('a lease in seconds', /leaseMs must be/, server({ idempotency: { leaseMs: 60 } })),
+  start('no peer on a server with fetch', /peer must be a function/, ({ options }) =>
+    onHono(options() as never),
+  ),
+  start(
+    'the test gateway in production',
+    /testGateway: it is for tests, and NODE_ENV is production/,
+    ({ after }) => {
+      const before = process.env['NODE_ENV']
+      after(() => {
+        if (before === undefined) delete process.env['NODE_ENV']
+        else process.env['NODE_ENV'] = before
+      })
+      process.env['NODE_ENV'] = 'production'
+      testGateway({ issuer: 'https://auth.example', audience: 'https://api.example' })
+    },
+  ),
+  start('the private key of an issuer in the code', /the key a has the secret member d/, async trial => {
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+    const jwk = { ...(await exportJWK(privateKey)), kid: 'a', alg: 'RS256' }
+    return server({ guard: { keys: localKeys({ keys: [jwk] }) } })(trial)
+  }),
+  start('the shared secret of an issuer as a key', /the key a has the secret member k/, trial => {
+    const keys = localKeys({ keys: [{ kty: 'oct', k: 'c2VjcmV0', kid: 'a' }] })
+    return server({ guard: { keys } })(trial)
+  }),
+]
+
+const policy = (document: object) => server({ policy: document }, { spends: () => usd(1) })
+/** Policies, scopes and operations. */
+export const RULES: readonly Mistake[] = [
+  start(
+    'a write spends, and there is no policy',
+    /payments\.create spends, and there is no policy/,
+    server({ policy: undefined }, { spends: () => usd(1) }),
+  ),
+  start(
+    'a member of a policy misspelt',
+    /policy: .*dailySpendCap.*did you mean dailySpendCapCents/,
+    policy({ dailySpendCap: 10_000 }),
+  ),
+  start(
+    'a cap as a text, as from the environment',
+    /policy: .*dailySpendCapCents/,
+    policy({ dailySpendCapCents: '10000' }),
+  ),
+  start('a cap in dollars with cents', /policy: .*dailySpendCapCents/, policy({ dailySpendCapCents: 99.5 })),
+  start('a negative cap', /policy: .*dailySpendCapCents/, policy({ dailySpendCapCents: -1 })),
+  start('a policy without members', /policy has no member/, policy({})),
+  {
+    mistake: 'a member misspelt in the policies of a session',
+    shows: 'at the first request',
+    says: /did you mean dailySpendCapCents/,
+    make: server({ policy: undefined, policies: () => [{ dailySpendCap: 1 }] }, { spends: () => usd(1) }),
+  },
+  {
+    mistake: 'a cap, and no write that spends',
+    shows: 'at the first request',
+    says: /the policy has dailySpendCapCents, and no write spends/,
+    make: server({}),
+  },
+  {
+    mistake: 'an operation misspelt in a limit of a policy',
+    shows: 'at the first request',
+    says: /a policy names payment\.create, and no operation of this server has that id/,
+    make: policy({ limits: [{ operations: ['payment.create'], window: 'day', maxCents: 100 }] }),
+  },
+  {
+    mistake: 'an operation misspelt in those that a policy denies',
+    shows: 'at the first request',
+    says: /a policy names refund\.\*, and no operation of this server has that id/,
+    make: policy({ denyOperations: ['refund.*'], dailySpendCapCents: 1 }),
+  },
+  start('an operation without a scope', /name the scope/, server({}, { scope: undefined })),
+  start(
+    'a scope misspelt, with a list of scopes',
+    /payments\.wirte is not a known scope; did you mean payments\.write/,
+    server({}, { scope: 'payments.wirte' }),
+  ),
+  {
+    mistake: 'a scope misspelt, without a list of scopes',
+    shows: 'at the first request',
+    says: /payments\.wirte/,
+    make: server({ scopes: undefined }, { scope: 'payments.wirte' }),
+  },
+  start('an operation without a verb', /must be "tag\.verb"/, ({ fetch }) =>
+    fetch().write('payments', WRITE, paid),
+  ),
+  start('an operation twice', /payments\.create is declared twice/, ({ fetch }) => {
+    const gw = fetch()
+    for (const _ of [1, 2])
+      gw.write('payments.create', { ...WRITE, ...(_ === 2 ? { limit: 'other' } : {}) }, paid)
+  }),
+  start(
+    'spend for spends',
+    /unknown option "spend", did you mean spends\?/,
+    server({}, { spend: () => usd(1) }),
+  ),
+  start('an amount in place of its function', /spends must be a function/, server({}, { spends: usd(1) })),
+  start('spends on an open operation', /unknown option "spends"/, ({ fetch }) =>
+    fetch().open('payments.create', { spends: () => usd(1) } as never, paid),
+  ),
+  start('spends on a read', /unknown option "spends"/, ({ fetch }) =>
+    fetch().read('payments.create', { ...WRITE, spends: () => usd(1) } as never, paid),
+  ),
+  start('an asynchronous amount', /spends must not be async/, server({}, { spends: async () => usd(1) })),
+  start(
+    'a schema that is an example object',
+    /body must be a Standard Schema/,
+    server({}, { body: { amountCents: 1 } }),
+  ),
+  start(
+    '500 among the statuses without effect',
+    /noEffectStatuses.*400 to 499/,
+    server({}, { noEffectStatuses: [500] }),
+  ),
+]
