@@ -381,20 +381,37 @@ const WHO: Readonly<Record<Limit, string>> = {
   provider: 'provider',
 }
 
+const LIMIT_NAMES: Readonly<Record<Limit, string>> = {
+  account: 'an account',
+  mint: 'an account for keys and sessions',
+  ending: 'an account that ends keys and sessions',
+  bootstrap: 'an address that signs in',
+  'token-check': 'an address with web tokens',
+  poll: 'an address that polls',
+  'partner-mint': 'a partner key for sessions',
+  partner: 'a partner key',
+  provider: 'a provider',
+}
+
 const number = (value: number): string => value.toLocaleString('en-US').replaceAll(',', ' ')
 
 const keepsNothing = ({ bytes, keeps }: Bound): boolean => bytes === 0 && keeps === 'nothing'
 
+/** How many writes each kind of limit allows in 10 minutes, in words. */
+function timesByLimit(): string {
+  const seen = new Map<Limit, number>()
+  for (const bound of Object.values(BOUNDS)) {
+    const times = timesOf(bound)
+    if (times !== undefined) seen.set(bound.limit, times)
+  }
+  return [...seen].map(([limit, times]) => `${number(times)} by ${LIMIT_NAMES[limit]}`).join(', ')
+}
+
 /** The cells of a row behind the name. */
 function cellsOf(bound: Bound): string {
-  const [times, adds] = [timesOf(bound), addsOf(bound)]
-  const before = bound.requiresIdentity ? 'no' : 'yes'
-  const figures = [
-    number(bound.bytes),
-    times === undefined ? 'no limit' : number(times),
-    adds === undefined ? '' : `${(adds / 1e6).toFixed(1)} MB`,
-  ]
-  return `${bound.keeps} | ${figures.join(' | ')} | ${bound.until} | ${WHO[bound.limit]} | ${before} |`
+  const adds = addsOf(bound)
+  const figures = [number(bound.bytes), adds === undefined ? '' : `${(adds / 1e6).toFixed(1)} MB`]
+  return `${bound.keeps} | ${figures.join(' | ')} | ${bound.until} | ${WHO[bound.limit]} |`
 }
 
 /** The rows of the writes that keep something. Operations of both surfaces with the same bounds share one. */
@@ -433,12 +450,19 @@ What bounds the number of writes, however many keys and sessions an account has:
 A process without Redis counts for itself. Windows are fixed: 10 minutes can touch 11 of them. Counters of caps (150 bytes, at most 32 for each call) are
 included. Those of a day or a month are deleted after it, those with the window \`total\` never.
 
-"Kept" says how long the rows stay, "response" is the stored response of an idempotent request, "By" what writes are counted by. "Before" says whether an account may make the
-write before its identity is checked, with \`ONBOARDING_GATES=on\`. Operations named \`simulate\` exist in a sandbox only.
+All figures are at most. "Response" is the stored response of an idempotent request, "By" what writes are counted by. Operations named \`simulate\` exist in a sandbox only.
+Writes in 10 minutes: ${timesByLimit()}.
 
-| Write | Keeps | Bytes of one, at most | In 10 minutes, at most | Adds, at most | Kept | By | Before |
-|---|---|---|---|---|---|---|---|
+| Write | Keeps | Bytes of one | In 10 minutes | Kept | By |
+|---|---|---|---|---|---|
 ${rowsOf(Object.entries(BOUNDS)).join('\n')}
+
+With \`ONBOARDING_GATES=on\` an account makes these only after its identity was checked: ${Object.entries(
+    BOUNDS,
+  )
+    .filter(([, bound]) => bound.requiresIdentity)
+    .map(([name]) => `\`${name}\``)
+    .join(', ')}.
 
 These keep nothing: ${Object.entries(BOUNDS)
     .filter(([, bound]) => keepsNothing(bound))

@@ -45,8 +45,8 @@ export async function errorsPage(): Promise<string> {
   const ofCodes = [...codes]
     .toSorted(([a, { status: s }], [b, { status: r }]) => s - r || a.localeCompare(b))
     .map(
-      ([code, { status, packages }]) =>
-        `### \`${code}\`\n\n${status}. ${advice[code]} From ${packages.join(', ')}.\n\n${example(code, errorExamples[code as keyof typeof errorExamples])}`,
+      ([code, { status }]) =>
+        `### \`${code}\`\n\n${status}. ${advice[code]}\n\n${example(code, errorExamples[code as keyof typeof errorExamples])}`,
     )
   const ofRules = Object.entries(ruleMeanings).map(
     ([rule, meaning]) =>

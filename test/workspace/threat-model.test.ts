@@ -13,7 +13,7 @@ interface Claim {
 }
 
 /** A claim, the file of its test, and optionally what is not defended. Nothing else may be in the list of a package. */
-const CLAIM = /^- (?<claim>.+) \(\[test\]\(\.\.\/(?<file>test\/[^)]+\.ts)\)\)\.(?: Not defended: .+)?$/
+const CLAIM = /^- (?<claim>.+) \(\[test\]\(\.\.\/(?<file>test\/[^)]+\.ts)\)\)\.(?: Open: .+)?$/
 
 /** The claims below "## Claims". Throws for a line that is not a claim with a test. */
 function claimsOf(markdown: string, titles: Readonly<Record<string, string>>): Claim[] {
@@ -90,7 +90,7 @@ t.test('a claim without a test, with a missing file or with an unknown title is 
   for (const lines of denied) t.throws(() => parse(lines), /^not a /, lines)
   const known = { claim: 'It is safe', file, title }
   t.same(parse(`- It is safe ([test](../${file})).`), [known])
-  t.same(parse(`- It is safe ([test](../${file})). Not defended: the rest.`), [known])
+  t.same(parse(`- It is safe ([test](../${file})). Open: the rest.`), [known])
   t.equal(validateClaim(known), undefined)
   t.match(
     validateClaim({ ...known, title: 'a broken link' }),
