@@ -41,12 +41,12 @@ t.test('every rule that a policy can have is listed as a rule', async t => {
   )
 })
 
-t.test('docs/errors.md or docs/401.md says every cause with its sentence', async t => {
+t.test('docs/errors.md or docs/401.md says every cause', async t => {
   const pages = readFileSync('docs/errors.md', 'utf8') + readFileSync('docs/401.md', 'utf8')
   const causes = await allCauses()
   t.ok(causes.length > 50)
-  for (const { text } of causes)
-    t.ok(pages.includes(`\`${text}\``) && pages.includes(SENTENCES[text] ?? '?'), text)
+  for (const { text } of causes) t.ok(pages.includes(`\`${text}\``), text)
+  for (const sentence of Object.values(SENTENCES)) t.ok(pages.includes(sentence), sentence)
 })
 
 t.test('docs/errors.md has an anchor with an example for each code and each rule', async t => {
@@ -66,9 +66,8 @@ t.test('docs/errors.md has an anchor with an example for each code and each rule
 })
 
 t.test('a cause without a sentence fails by its name, and so does a sentence of no cause', async t => {
-  const cause = { kind: 'reason', text: 'no kid', packages: ['scope-guard'] } as const
-  const ofIssuer = { ...cause, packages: ['session-issuer'] }
-  t.same(causeRows([ofIssuer], { 'no kid': 'The token names no key.' }), [
+  const cause = { kind: 'reason', text: 'no kid', packages: ['session-issuer'] } as const
+  t.same(causeRows([cause], { 'no kid': 'The token names no key.' }), [
     '| `no kid` | The token names no key. | session-issuer |',
   ])
   t.throws(() => causeRows([cause], {}), /describe in test\/workspace\/causes\.ts: no kid/)

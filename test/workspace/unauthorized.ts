@@ -1,5 +1,4 @@
 import { pathToFileURL } from 'node:url'
-import { SENTENCES } from './causes.ts'
 
 type Sentences = Readonly<Record<string, string>>
 
@@ -55,26 +54,28 @@ const WAYS_ON: Sentences = {
   'the guard was not given the method and a valid URL':
     'Pass `method` and `url` to `guard.check`, as the gate of `http` does.',
   'more than one DPoP proof': 'Send one proof.',
-  'the DPoP proof is not a canonical compact JWS': 'Send the proof as a signed JWT.',
+  'the DPoP proof is not a canonical compact JWS':
+    'Send the proof as a signed JWT of at most 8192 characters.',
   'wrong typ of the DPoP proof': 'Set `typ: dpop+jwt` in the header of the proof.',
   'crit header of the DPoP proof': 'Omit `crit`.',
   'the DPoP proof has no public key':
     'Put the public key in `jwk`. A private key that was sent must be replaced.',
   'the algorithm of the DPoP proof is not accepted':
-    'Sign with ES256 or EdDSA; `algs` of the challenge lists all.',
+    'Sign with ES256 or EdDSA; `algs` of the challenge lists all. Weak keys and those over 4,096 bits are rejected.',
   'the DPoP proof lacks jti, htm, htu, iat or ath':
     'Write all of them. `ath` is the SHA-256 of the access token in base64url.',
   'the DPoP proof is for another method': 'Make a proof for each request.',
   'the DPoP proof is for another URL':
-    'Set `dpop.origin` to every scheme and authority by which clients reach this API. If a proxy removes a prefix from the path, add it: `https://example.com/api`.',
+    'The `htu` of the proof must be an origin of `dpop.origin` with the path of the request. Set `dpop.origin` to every scheme and authority by which clients reach this API. If a proxy removes a prefix from the path, add it: `https://example.com/api`.',
   'the DPoP proof was issued in the future': 'Correct the clocks of both machines.',
-  'the DPoP proof is too old': 'Make a proof for each request; correct the clocks of both machines.',
+  'the DPoP proof is too old':
+    'It is more than 60 s old. Make a proof for each request; correct the clocks of both machines.',
   'the DPoP proof is for another token': 'Make the proof with the token that is sent.',
   'the DPoP proof is by another key': 'Sign with the key that the token was requested with.',
   'the DPoP proof has no nonce of this API':
     'Repeat the request once with a proof that has the nonce of the response field `DPoP-Nonce`. Libraries for DPoP do.',
   'the nonce of the DPoP proof is unknown or too old':
-    'Use the latest `DPoP-Nonce`. Give all hosts of the API one `dpop.nonceSecret`, and correct their clocks.',
+    'It was issued with another secret, or 5 minutes ago or longer. Use the latest `DPoP-Nonce`. Give all hosts of the API one `dpop.nonceSecret`, and correct their clocks.',
   'invalid signature of the DPoP proof': 'Sign with the private key of the `jwk` in the header.',
   'the DPoP proof was used before': 'Make a proof with a fresh `jti` for each request, also for a repeat.',
   revoked: 'Sign in again: the session or its key was revoked.',
@@ -95,7 +96,7 @@ export function reasonSections(reasons: readonly string[], ways: Sentences = WAY
     throw new Error(`say what to do in test/workspace/unauthorized.ts: ${missing.join(', ')}`)
   const unsaid = Object.keys(ways).filter(reason => !reasons.includes(reason))
   if (unsaid.length > 0) throw new Error(`scope-guard gives no such reason: ${unsaid.join(', ')}`)
-  return reasons.map(reason => `### \`${reason}\`\n\n${SENTENCES[reason]} ${ways[reason]}`)
+  return reasons.map(reason => `### \`${reason}\`\n\n${ways[reason]}`)
 }
 
 /** Writes `docs/401.md`. */
