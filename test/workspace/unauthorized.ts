@@ -6,11 +6,14 @@ type Sentences = Readonly<Record<string, string>>
 const WAYS_ON: Sentences = {
   'no credential':
     'Send `Authorization: Bearer TOKEN`. Check that a proxy does not remove the header, and that the scheme is not missing.',
+  'malformed credential':
+    'Send one field `Authorization: Bearer TOKEN`. A client that sends the scheme alone has an empty variable; two fields come from a proxy that adds its own.',
   'token too long': 'Request fewer scopes or claims, or raise `maxTokenBytes` (at most 16384).',
   'not a canonical compact JWS':
     'Send the access token as issued: three base64url parts with dots. An opaque token, an encrypted token (five parts), quotes, padding and line breaks are rejected. With Auth0, request the `audience` of your API: without it, the token is not a JWS.',
   'unreadable header': 'Send the token as issued; the text was cut or changed.',
-  'no kid': 'Let the issuer publish its keys with a `kid` and name it in the header.',
+  'no kid':
+    'Let the issuer publish its keys with a `kid` and name it in the header. A token without one needs a key set with exactly one key for its algorithm; keys of a function of your own need its member `all`.',
   'crit header': 'Let the issuer omit `crit`: no extension is supported.',
   'jwk header':
     'Let the issuer omit it. A DPoP proof has a `jwk`: it belongs in the `DPoP` header, not in `Authorization`.',
@@ -131,6 +134,7 @@ The response does not say why a token is denied, because that would help an atta
 Related responses:
 
 - A reason about a nonce belongs to a 401 \`use_dpop_nonce\`, one about a DPoP proof to \`invalid_dpop_proof\`, every other one to \`unauthorized\`.
+- \`Authorization\` without exactly one token gets 400 \`invalid_request\` ([below](#what-others-do)), with the reason \`malformed credential\`.
 - An expired token gets 401 \`session_expired\`. If the token is new, check the clock of the machine.
 - A token without a needed scope gets 403 \`insufficient_scope\`. If it names scopes of the client and permissions of the user,
   [both must allow the operation](../packages/scope-guard/README.md#what-client-and-user-may-do).
@@ -141,4 +145,33 @@ Related responses:
 The guard checks in this order and gives the first reason that applies.
 
 {sections}
+
+## What others do
+
+RFC 6750 section 3.1 has three cases: a request without a credential, or with one of another scheme, is a 401 without an error code; a
+malformed request is a 400 \`invalid_request\`; a token that is not valid is a 401 \`invalid_token\`. What is not one field with the scheme,
+spaces and one token (section 2.1) is malformed. Neither rule costs safety, so there is no option: nothing malformed is ever verified, and
+a token without \`kid\` still needs a signature by a key of the issuer. With two keys of its algorithm the guard does not try one after the
+other, as a key that was replaced would then be used for as long as it is published.
+
+| | \`Bearer\` | \`Bearer a b\` | no \`kid\` |
+|---|---|---|---|
+| Gatewright | 400 \`invalid_request\` | 400 \`invalid_request\` | the only key of the algorithm |
+| [express-oauth2-jwt-bearer] | 401 | 401 \`invalid_token\`, by its rules for tokens | as jose |
+| [fastify-jwt] | 401 | 400 \`FST_JWT_BAD_REQUEST\` | the application chooses the key |
+| [express-jwt] | 401 \`credentials_bad_format\` | 401 \`credentials_bad_format\` | the application chooses the key |
+| [passport-jwt] | 401 | verifies \`a\` | the application chooses the key |
+| [Hono \`jwt\`] | 401 \`invalid_request\` | 401 \`invalid_request\` | the application chooses the key |
+| [Hono \`bearerAuth\`] | 400 \`invalid_request\` | 400 \`invalid_request\` | reads no JWT |
+| [Spring Security] | 401 \`invalid_token\` | 401 \`invalid_token\` | not looked at |
+| [jose] | reads no fields | reads no fields | the only key of the algorithm, else \`ERR_JWKS_MULTIPLE_MATCHING_KEYS\` |
+
+[express-oauth2-jwt-bearer]: https://github.com/auth0/node-oauth2-jwt-bearer/blob/8701dab5c44839607755b94b247ce1912aff1aca/packages/oauth2-bearer/src/get-token.ts
+[fastify-jwt]: https://github.com/fastify/fastify-jwt/blob/986b390/index.js
+[express-jwt]: https://github.com/auth0/express-jwt/blob/de703b4/src/index.ts
+[passport-jwt]: https://github.com/mikenicholson/passport-jwt/blob/fed94fa/lib/auth_header.js
+[Hono \`jwt\`]: https://github.com/honojs/hono/blob/v4.13.19/src/middleware/jwt/jwt.ts
+[Hono \`bearerAuth\`]: https://github.com/honojs/hono/blob/v4.13.19/src/middleware/bearer-auth/index.ts
+[Spring Security]: https://github.com/spring-projects/spring-security/blob/09ce639c4b8ce54f073d52dec399cf2906d27045/oauth2/oauth2-resource-server/src/main/java/org/springframework/security/oauth2/server/resource/web/DefaultBearerTokenResolver.java
+[jose]: https://github.com/panva/jose/blob/afbc664914bb975709a35bdfe5963a5583b63b2f/src/jwks/local.ts
 `

@@ -2,9 +2,10 @@ import type { Session, Clock, EpochMs } from '@gatewright/kernel'
 import { sha256 } from '@gatewright/kernel/internal/platform'
 import { andThen } from './and-then.ts'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
+import { readAuthorization } from './authorization.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
-import { bindingOf, createBindingCheck, type CheckBinding } from './dpop/check.ts'
+import { bindingOf, createBindingCheck } from './dpop/check.ts'
 import { createDirectFailureLimit, type DirectFailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader, ChainPlace } from './policies/chain-loader.ts'
@@ -28,6 +29,14 @@ interface Credential {
   readonly authorization: string
   /** Its SHA-256, by which its session is cached. Undefined: the token is longer than `maxTokenBytes`. */
   readonly digest: string | undefined
+}
+
+/** The credential of one request, and what is cached of it. */
+interface IdentifiedCredential {
+  readonly credential: Credential
+  readonly cached: CachedSession | undefined
+  /** Whether its scheme is `Bearer`, not `DPoP`. */
+  readonly isBearer: boolean
 }
 
 /** A verified session that later requests with the same token reuse. Its compiled policies are in another cache. */
@@ -55,7 +64,6 @@ interface Dependencies {
 }
 
 const BEARER = 'Bearer '
-const DPOP = 'dpop '
 
 /** The name of the budget of failed credentials in denials. */
 const FAILURE_LIMIT = 'failedCredentialsPerAddress'
@@ -90,30 +98,51 @@ export function createAuthenticate(
   })
   const maxLength = BEARER.length + maxTokenBytes
   const requiresBinding = options.dpop?.isRequired === true
+  const identified = (authorization: string, isBearer: boolean): IdentifiedCredential => {
+    const digest = authorization.length > maxLength ? undefined : sha256(authorization)
+    const cached = digest === undefined ? undefined : dependencies.cache.get(digest)
+    return { credential: { authorization, digest }, cached, isBearer }
+  }
+  const identify = (field: string | undefined): IdentifiedCredential | GuardDenial => {
+    const asSpelled =
+      typeof field === 'string' && field.startsWith(BEARER) ? identified(field, true) : undefined
+    // What is cached is well-formed, so it is not read again.
+    if (asSpelled?.cached) return asSpelled
+    const read = readAuthorization(field)
+    if (read.kind === 'none') return challenges.missing()
+    // Without the option `dpop`, the scheme `DPoP` is unknown.
+    if (read.kind === 'malformed')
+      return read.scheme === 'DPoP' && !options.dpop ? challenges.missing() : challenges.malformed(read)
+    const authorization = BEARER + read.token
+    return asSpelled && authorization === field
+      ? asSpelled
+      : identified(authorization, read.scheme === 'Bearer')
+  }
   const proveBinding = async (
     facts: GuardFacts,
-    authorization: string,
+    { credential: { authorization }, isBearer }: IdentifiedCredential,
     verified: CachedSession,
   ): Promise<VerifiedSession | GuardDenial> => {
-    const proof = await checkProof(checkBinding, facts, authorization, verified)
+    const proof = await checkBinding({
+      facts,
+      isDpopScheme: !isBearer,
+      accessToken: authorization.slice(BEARER.length),
+      thumbprint: verified.thumbprint,
+    })
     if (isDenial(proof)) return proof
     const { session, scopes, chain, authorized } = await withCachedChain(chains, verified)
     return { session, scopes, chain, authorized, proof }
   }
   return facts => {
-    const { authorization: field } = facts
-    const authorization = typeof field === 'string' ? bearerOf(field) : undefined
-    if (authorization === undefined) return challenges.missing()
-    const isBearer = authorization === field || !isDpop(field as string)
-    const digest = authorization.length > maxLength ? undefined : sha256(authorization)
-    const cached = digest === undefined ? undefined : dependencies.cache.get(digest)
+    const identity = identify(facts.authorization)
+    if (isDenial(identity)) return identity
+    const { credential, cached, isBearer } = identity
     const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
     // Most requests have a cached bearer token.
     if (fresh !== undefined && isBearer && fresh.thumbprint === undefined && !requiresBinding) {
       const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
       if (chain !== undefined) return verifiedSession(fresh, chain)
     }
-    const credential = { authorization, digest }
     return andThen(fresh ?? verifyToken(dependencies, credential, cached, facts.address), verified => {
       if (isDenial(verified)) {
         // Without the option `dpop`, the scheme `DPoP` is unknown, so its credentials are missing. Only the denial of a bound
@@ -122,24 +151,9 @@ export function createAuthenticate(
       }
       if (isBearer && verified.thumbprint === undefined)
         return requiresBinding ? challenges.unbound() : withCachedChain(chains, verified)
-      return proveBinding(facts, authorization, verified)
+      return proveBinding(facts, identity, verified)
     })
   }
-}
-
-/** Checks the proof of a request with a bound token. */
-function checkProof(
-  check: CheckBinding,
-  facts: GuardFacts,
-  authorization: string,
-  { thumbprint }: CachedSession,
-): ReturnType<CheckBinding> {
-  return check({
-    facts,
-    isDpopScheme: isDpop(facts.authorization as string),
-    accessToken: authorization.slice(BEARER.length),
-    thumbprint,
-  })
 }
 
 /** Adds the compiled policies of a session. Loads them if they were never loaded or were evicted. */
@@ -193,22 +207,9 @@ function verifyToken(
   )
 }
 
-const isDpop = (authorization: string): boolean => authorization.slice(0, DPOP.length).toLowerCase() === DPOP
-
 /** Whether a result is a denial. */
 export function isDenial(result: object): result is GuardDenial {
   return 'ok' in result
-}
-
-/**
- * Returns the field with its scheme spelled `Bearer`, or undefined for a scheme other than `Bearer` and `DPoP`. The scheme is
- * case-insensitive (RFC 9110 section 11.1). All spellings are the same credential, so they must share a cache entry.
- */
-function bearerOf(authorization: string): string | undefined {
-  if (authorization.startsWith(BEARER)) return authorization
-  if (isDpop(authorization)) return BEARER + authorization.slice(DPOP.length)
-  const scheme = authorization.slice(0, BEARER.length)
-  return scheme.toLowerCase() === 'bearer ' ? BEARER + authorization.slice(BEARER.length) : undefined
 }
 
 /** Runs the check of a signature when the failure limit lets it run. */

@@ -1,4 +1,5 @@
 import type { HeaderField } from '@gatewright/kernel'
+import { readAuthorization, type Authorization } from './authorization.ts'
 import { deny, type GuardDenial, type GuardReason } from './codes.ts'
 import { PROOF_ALGORITHMS, type CheckedDpop } from './dpop/options.ts'
 
@@ -6,6 +7,11 @@ import { PROOF_ALGORITHMS, type CheckedDpop } from './dpop/options.ts'
 export interface Challenges {
   /** Denies a request without a bearer credential. The challenge has no error code (section 3.1). */
   missing(): GuardDenial
+  /**
+   * Denies a request whose `Authorization` names a scheme of access tokens and not exactly one token: 400 `invalid_request` (RFC 6750
+   * section 3.1).
+   */
+  malformed(authorization: Extract<Authorization, { readonly kind: 'malformed' }>): GuardDenial
   /**
    * Denies a credential that is not valid. The response is the same for every cause; `reason` goes to the decision event, and
    * `explanation` to the log.
@@ -33,6 +39,7 @@ export function createChallenges(dpop: Pick<CheckedDpop, 'isRequired'> | undefin
   ]
   const none = [...(dpop?.isRequired ? [] : field('')), ...(dpop ? [proofField('')] : [])]
   const invalid = field(', error="invalid_token", error_description="The access token is not valid"')
+  const malformed = ', error="invalid_request", error_description="Authorization must have exactly one token"'
   const expired = field(', error="invalid_token", error_description="The access token has expired"')
   const invalidProof = [proofField(', error="invalid_dpop_proof"')]
   const useNonce = proofField(
@@ -45,6 +52,14 @@ export function createChallenges(dpop: Pick<CheckedDpop, 'isRequired'> | undefin
     missing: () => ({
       headers: none,
       ...deny('unauthorized', 'A bearer session token is required', { reason: 'no credential' }),
+    }),
+    malformed: ({ scheme, cause }) => ({
+      headers: scheme === 'DPoP' || dpop?.isRequired ? [proofField(malformed)] : field(malformed),
+      ...deny(
+        'invalid_request',
+        `Authorization must be one field: ${dpop?.isRequired ? 'DPoP' : scheme}, a space and the token, without spaces or quotes`,
+        { field: 'authorization', reason: 'malformed credential', explanation: `Authorization has ${cause}` },
+      ),
     }),
     invalid: (reason, explanation) => ({
       headers: invalid,
@@ -79,6 +94,17 @@ export function createChallenges(dpop: Pick<CheckedDpop, 'isRequired'> | undefin
       }),
     }),
   }
+}
+
+const WITHOUT_DPOP = createChallenges(undefined)
+
+/**
+ * Returns the denial of an `Authorization` that has the scheme `Bearer` and not exactly one token, as a guard without the option `dpop`
+ * denies it; undefined for any other. For bearer credentials that no guard verifies.
+ */
+export function malformedCredential(field: string | undefined): GuardDenial | undefined {
+  const read = readAuthorization(field)
+  return read.kind === 'malformed' && read.scheme === 'Bearer' ? WITHOUT_DPOP.malformed(read) : undefined
 }
 
 /**

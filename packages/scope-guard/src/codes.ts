@@ -1,4 +1,4 @@
-import type { Denial, HeaderField } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel'
 import { denier, type DenialOf } from '@gatewright/kernel/internal'
 import type { LimitState } from './rate-limits/header-fields.ts'
 
@@ -31,9 +31,10 @@ export const rules = [
 ] as const
 export type GuardRule = (typeof rules)[number]
 
-/** Every `reason` of an `unauthorized`, `invalid_dpop_proof` or `use_dpop_nonce`: the exact cause, for the decision event. */
+/** Every `reason` of an `unauthorized`, `invalid_dpop_proof` or `use_dpop_nonce`, and of the `invalid_request` of a malformed credential: the exact cause, for the decision event. */
 export const reasons = [
   'no credential',
+  'malformed credential',
   'token too long',
   'not a canonical compact JWS',
   'unreadable header',
@@ -104,7 +105,7 @@ export interface Evidence {
 }
 
 /** A denial of the guard, with the header fields of its response. */
-export type GuardDenial = Exclude<DenialOf<typeof codes>, Denial<'invalid_request'>> & {
+export type GuardDenial = DenialOf<typeof codes> & {
   readonly headers: readonly HeaderField[]
   /** Present if the session was verified. */
   readonly evidence?: Evidence

@@ -1,5 +1,6 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { DEFAULT_LIMITS } from './options.ts'
+export { malformedCredential } from './challenges.ts'
 export { findLooserMember } from './policies/restrictions.ts'
 export { PRESET_NAMES } from './token/presets.ts'
 export type { GuardFacts, SpendAccess } from './access.ts'

@@ -24,7 +24,7 @@ t.test('names in the reason what is wrong with the header of a token', async t =
   t.equal(await reasonOf(header, good), 'invalid signature')
   for (const head of [null, [], [header], 5, 'text', true])
     t.equal(await reasonOf(head, good), 'unreadable header', JSON.stringify(head))
-  for (const kid of [undefined, null, '', 5, ['kid-EdDSA']])
+  for (const kid of [null, '', 5, ['kid-EdDSA']])
     t.equal(await reasonOf({ ...header, kid }, good), 'no kid', JSON.stringify(kid))
   t.equal(await reasonOf({ ...header, crit: [] }, good), 'crit header')
   for (const name of ['jwk', 'jku', 'x5u', 'x5c'])

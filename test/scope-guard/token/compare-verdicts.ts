@@ -41,6 +41,10 @@ export const STRICTER: Readonly<Record<string, Reason>> = {
     source: 'docs/401.md: the tolerance never extends exp, of which a fraction of a second is rounded down',
     applies: ({ claims, now }) => Math.floor(seconds(claims['exp'])) * 1000 <= now,
   },
+  'malformed credential': {
+    source: 'RFC 6750 section 2.1: a token has no white space and few signs; 400, since no token was sent',
+    applies: ({ token }) => !/^[\w.~+/-]+=*$/.test(token),
+  },
   'token too long': { source: 'option maxTokenBytes', applies: ({ token }) => token.length > 4096 },
   'not a canonical compact JWS': {
     source: 'RFC 7515 section 2 (no padding or white space) and RFC 4648 section 3.5 (spare bits are zero)',
@@ -48,8 +52,9 @@ export const STRICTER: Readonly<Record<string, Reason>> = {
       token.split('.').some(part => Buffer.from(part, 'base64url').toString('base64url') !== part),
   },
   'no kid': {
-    source: 'RFC 9068 section 4 with RFC 7517 section 4.5: the key is the one that the token names',
-    applies: ({ header }) => isBad(header['kid']),
+    source:
+      'RFC 7515 section 4.1.4: a kid is a text; without one, the set must have one key for the algorithm',
+    applies: ({ header }) => Object.hasOwn(header, 'kid') && isBad(header['kid']),
   },
   'crit header': {
     source: 'RFC 7515 section 4.1.11: no extension is understood',
@@ -100,6 +105,18 @@ const isScope = (scope: unknown): boolean =>
 
 /** Where the guard accepts what a library denies, with the message of that denial. */
 export const LOOSER: readonly (Reason & { readonly denial: RegExp })[] = [
+  {
+    source:
+      'RFC 6750 section 2.1: one or more spaces follow the scheme; the libraries get them with the token',
+    denial: /./,
+    applies: ({ token }) => token.startsWith(' '),
+  },
+  {
+    source:
+      'option rsaAlgorithm: an RSA key without alg has one algorithm, so that it is not a second key for PS256',
+    denial: /^(multiple matching keys|error when selecting a JWT verification key)/,
+    applies: ({ header }) => !Object.hasOwn(header, 'kid') && /^[PR]S/.test(String(header['alg'])),
+  },
   {
     source:
       'RFC 9864 section 2.2: Ed25519 is the new name of EdDSA with this curve; the libraries compare names',

@@ -17,6 +17,8 @@ async function setUp(options: Parameters<typeof bench>[0] = {}) {
   return { ...made, good, send }
 }
 const denied = { ok: false, code: 'unauthorized', status: 401 }
+/** Not a credential at all (RFC 6750 section 3.1), or not a valid token. */
+const notAccepted = { ok: false, code: /^(?:invalid_request|unauthorized)$/ }
 
 t.test('accepts EdDSA and ES256 keys with their own algorithm', async t => {
   for (const alg of ['EdDSA', 'ES256', 'RS256']) {
@@ -123,9 +125,9 @@ t.test(
       .filter(char => char !== last)
       .map(char => token.slice(0, -1) + char)
     for (const tail of ['\n', '=', '==', ' ', '\t', '\r\n', '.', '\0']) spellings.push(token + tail)
-    spellings.push(` ${token}`, token.replace('.', '=.'), token.replaceAll('-', '+').replaceAll('_', '/'))
+    spellings.push(token.replace('.', '=.'), token.replaceAll('-', '+').replaceAll('_', '/'))
     for (const spelling of spellings) {
-      if (spelling !== token) t.match(await send(spelling), denied, JSON.stringify(spelling.slice(-6)))
+      if (spelling !== token) t.match(await send(spelling), notAccepted, JSON.stringify(spelling.slice(-6)))
     }
   },
 )
@@ -222,7 +224,7 @@ t.test('reads any field in time linear in its length (CVE-2026-35041 and similar
     `${'A'.repeat(16_000)}.A.=`,
   ]
   const started = process.cpuUsage()
-  for (let n = 0; n < 100; n++) for (const text of hostile) t.match(await send(text), denied)
+  for (let n = 0; n < 100; n++) for (const text of hostile) t.match(await send(text), notAccepted)
   const { user } = process.cpuUsage(started)
   // 400 fields of 16 KiB take some 50 ms; a backtracking expression needs seconds for one.
   t.ok(user < 5_000_000, `${user} microseconds`)
@@ -257,7 +259,9 @@ t.test('denies arbitrary bytes and never throws', async () => {
       ),
       async text => {
         const verdict = await guard.check({ authorization: `Bearer ${text}` }, rule)
-        return text === token ? verdict.ok : !verdict.ok && verdict.status === 401
+        return text.replace(/^ +/, '') === token
+          ? verdict.ok
+          : !verdict.ok && [400, 401].includes(verdict.status)
       },
     ),
     { numRuns: randomCases(500) },

@@ -141,7 +141,9 @@ function requestGuard({ http, operations }: Mounted): {
         return true
       }
       const { status, headers, body } = accepted.response
-      if (!accepted.replayed) {
+      // Nest sends every exception as application/json, so a problem document is sent as a replay is.
+      const isProblem = headers.some(([, value]) => value === 'application/problem+json')
+      if (!accepted.replayed && !isProblem) {
         setFields(
           response,
           headers.filter(([name]) => name.toLowerCase() !== 'content-length'),

@@ -41,6 +41,8 @@ export interface NodeRequest extends Readable {
   readonly method?: string | undefined
   url?: string | undefined
   readonly headers: IncomingHttpHeaders
+  /** Names and values as received, in turn. */
+  readonly rawHeaders?: readonly string[]
   readonly socket: {
     readonly remoteAddress?: string | undefined
     readonly localAddress?: string | undefined
@@ -69,6 +71,19 @@ function absentAddress({ destroyed, localAddress }: NodeRequest['socket']): stri
   return destroyed === true || localAddress !== undefined ? UNKNOWN_ADDRESS : ''
 }
 
+/**
+ * Returns the `Authorization` of a request. Node keeps the first of several fields. A proxy may have checked another one, so they are
+ * joined, as for other fields: a guard then denies the request.
+ */
+function authorizationOf({ headers, rawHeaders = [] }: NodeRequest): string | undefined {
+  const { authorization } = headers
+  if (authorization === undefined) return undefined
+  const fields = rawHeaders.filter(
+    (_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
+  )
+  return fields.length > 1 ? fields.join(', ') : authorization
+}
+
 /** Reads the facts of a Node request. The header `host` is `Host` of HTTP/1 or `:authority` of HTTP/2. */
 export function nodeFacts(
   request: NodeRequest,
@@ -78,6 +93,7 @@ export function nodeFacts(
   const [path, search] = splitTarget(target ?? '')
   const { headers, socket } = request
   const header = (name: string): string | undefined => {
+    if (name === 'authorization') return authorizationOf(request)
     const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
     return Array.isArray(value) ? value.join(', ') : value
   }

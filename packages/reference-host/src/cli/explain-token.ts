@@ -197,6 +197,8 @@ function detailOf(reason: string, { header, claims }: TokenParts, options: Optio
         options['typ'] ?? (options['preset'] ? `typ of ${options['preset']}` : 'at+jwt'),
         header?.['typ'],
       )
+    case 'no kid':
+      return `Without a kid, the key set must have exactly one key for the algorithm ${JSON.stringify(header?.['alg'])}.`
     case 'unknown key':
       return `The key set has no key for verification with the kid ${JSON.stringify(header?.['kid'])}.`
     case 'session_expired':

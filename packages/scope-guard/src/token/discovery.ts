@@ -33,15 +33,19 @@ export function issuerKeys(
     () => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }),
     maxLoadMs,
   )
-  return async kid => {
+  const all = async (): Promise<readonly JWK[]> => {
     const age = cached.ageMs()
     if (age >= maxAgeMs) await cached.load()
     else if (age >= maxAgeMs / 2) cached.refresh(cooldownMs)
-    const key = findKey(cached.keys(), kid)
+    return cached.keys()
+  }
+  const byId = async (kid: string): Promise<JWK | undefined> => {
+    const key = findKey(await all(), kid)
     if (key || cached.ageMs() < cooldownMs) return key
     await cached.load()
     return findKey(cached.keys(), kid)
   }
+  return Object.assign(byId, { all })
 }
 
 function issuerUrl(where: string, issuer: string, allowHttp: boolean): URL {

@@ -48,6 +48,10 @@ const EXPLANATIONS: Partial<Record<GuardReason, (compared: Required<Compared>) =
     ),
   'wrong typ': ({ rules, header }) =>
     expected('typ', rules.types.map(type => type ?? 'none').join(' or '), header['typ']),
+  'no kid': ({ rules, header }) =>
+    header['kid'] === undefined
+      ? `kid: the token names no key, and the keys of ${rules.issuer} are not exactly one for ${shownValue(header['alg'])}`
+      : `kid: expected a text, token has ${shownValue(header['kid'])}`,
   'unknown key': ({ rules, header }) =>
     `kid: no key ${shownValue(header['kid'])} among the keys of ${rules.issuer}`,
   'the algorithm does not match the key': ({ header, algorithm }) =>

@@ -4,14 +4,21 @@ import { importVerificationKey } from '#platform/signature'
 import { createRemoteJWKSet, customFetch, type JWK } from 'jose'
 import { fetchDocument } from './fetch-json.ts'
 import { assertKeyUrl, failureOf } from './key-url.ts'
-import { algorithmOf, assertKeySet, findKey, weaknessOf } from './key-rules.ts'
+import { algorithmName, algorithmOf, assertKeySet, findKey, weaknessOf } from './key-rules.ts'
 import type { VerificationKey } from './signature.ts'
 
 /**
  * Returns the public JWK of a key id, or undefined if there is no such key. If the keys are unavailable, throw or reject:
  * the guard then throws a fault (503) and never denies with 401. A source may cache, and may return without a promise.
  */
-export type KeySource = (kid: string) => JWK | undefined | Promise<JWK | undefined>
+export interface KeySource {
+  (kid: string): JWK | undefined | Promise<JWK | undefined>
+  /**
+   * Returns all keys, for tokens that name none: such a token is verified by the only key of its algorithm, and denied if the set has
+   * none or several. Without this function, it is denied.
+   */
+  readonly all?: () => readonly JWK[] | Promise<readonly JWK[]>
+}
 
 /** A JSON Web Key Set (RFC 7517 section 5). */
 export interface KeySet {
@@ -27,7 +34,8 @@ export interface KeySet {
  */
 export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): KeySource {
   if (typeof source === 'function') {
-    return async kid => findKey((await source()).keys, kid)
+    const all = async (): Promise<readonly JWK[]> => (await source()).keys
+    return Object.assign(async (kid: string) => findKey(await all(), kid), { all })
   }
   if (!Array.isArray(source?.keys)) {
     throw new TypeError('localKeys: the key set must be { keys: [...] } or a function that returns one')
@@ -36,7 +44,7 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
   for (const key of source.keys) assertPublic(key)
   const keys = source.keys.map(key => Object.freeze({ ...key }))
   const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
-  return kid => byId.get(kid)
+  return Object.assign((kid: string) => byId.get(kid), { all: () => keys })
 }
 
 /** Members of a JWK that only who signs may know (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1). */
@@ -100,14 +108,18 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
       throw new Fault('ERR_KEYS_UNAVAILABLE', failure, { cause })
     }
   }
-  return async kid => {
+  const fetched = (): readonly JWK[] => remote.jwks()?.keys ?? []
+  const all = async (): Promise<readonly JWK[]> => {
     if (!remote.fresh) await reload()
-    const fetched = (): JWK | undefined => findKey(remote.jwks()?.keys ?? [], kid)
-    const key = fetched()
-    if (key || remote.coolingDown) return key
-    await reload()
     return fetched()
   }
+  const byId = async (kid: string): Promise<JWK | undefined> => {
+    const key = findKey(await all(), kid)
+    if (key || remote.coolingDown) return key
+    await reload()
+    return findKey(fetched(), kid)
+  }
+  return Object.assign(byId, { all })
 }
 
 /** An imported key with the only algorithm that it may be used with. */
@@ -117,13 +129,17 @@ export interface PinnedKey {
 }
 
 /**
- * Finds the key of a `kid`: undefined if there is no such key, or it may not verify tokens. Returns no promise if the key was
+ * Finds the key of a `kid`, or for a token without one the only key of its algorithm `alg`: undefined if there is no such key, or it may
+ * not verify tokens. Returns no promise if the key was
  * imported before and the source returns it without a promise. Fault, rejected: `ERR_KEYS_UNAVAILABLE` if the source throws, or
  * the key cannot be read or is too weak.
  */
-export type FindPinnedKey = (kid: string) => PinnedKey | Promise<PinnedKey | undefined>
+export type FindPinnedKey = (
+  kid: string | undefined,
+  alg?: unknown,
+) => PinnedKey | Promise<PinnedKey | undefined>
 
-/** Makes the function that finds the key of a `kid` in a source and imports each key once. */
+/** Makes the function that finds keys in a source and imports each key once. */
 export function createPinnedKeyFinder(source: KeySource, rsaAlgorithm: string): FindPinnedKey {
   /** By the key's JSON, since a source may return a new object each time. Sets are small; at 64 keys the map is cleared. */
   const imported = new Map<string, PinnedKey>()
@@ -153,7 +169,14 @@ export function createPinnedKeyFinder(source: KeySource, rsaAlgorithm: string): 
       throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys are unavailable', { cause })
     }
   }
-  return kid => {
+  const onlyKeyOf = async (alg: unknown): Promise<JWK | undefined> => {
+    const [key, another] = ((await source.all?.()) ?? []).filter(
+      jwk => algorithmOf(jwk, rsaAlgorithm) === algorithmName(alg),
+    )
+    return another ? undefined : key
+  }
+  return (kid, alg) => {
+    if (kid === undefined) return pinFound(() => onlyKeyOf(alg))
     let found: ReturnType<KeySource>
     try {
       found = source(kid)

@@ -22,7 +22,7 @@ const OWN_KEY_MEMBERS = ['jwk', 'jku', 'x5u', 'x5c'] as const
 
 /** The members of a JWS header that are used. */
 interface Header {
-  readonly kid: string
+  readonly kid: string | undefined
   readonly alg: unknown
 }
 
@@ -41,7 +41,7 @@ export interface UnverifiedToken {
 /** Verifies tokens in two steps, because the check of the signature costs a hundred times more and may have to wait in a queue. */
 export interface TokenVerifier {
   /**
-   * Checks everything but the signature: canonical compact form, header, claims, then the key of the `kid` and its
+   * Checks everything but the signature: canonical compact form, header, claims, then the key of the `kid`, or without one the only key of the
    * algorithm. Returns no promise where the key is known. Fault, rejected: `ERR_KEYS_UNAVAILABLE`.
    */
   precheck(token: string): UnverifiedToken | GuardDenial | Promise<UnverifiedToken | GuardDenial>
@@ -61,7 +61,7 @@ function unusableKey(cause: unknown): never {
 
 /**
  * Makes the verification of tokens (RFC 9068 section 4, RFC 8725). It checks the canonical compact form, `typ`, `iss`,
- * `aud`, `exp`, `nbf`, `iat`, the key of the `kid` and its algorithm, the signature, then the session. The tolerance applies
+ * `aud`, `exp`, `nbf`, `iat`, the key of the `kid` (without one, the only key of the algorithm) and its algorithm, the signature, then the session. The tolerance applies
  * only to `nbf` and `iat` in the future and never extends `exp`.
  */
 export function createTokenVerifier(
@@ -87,7 +87,7 @@ export function createTokenVerifier(
     const header = decodeSegment(head)
     if (!header) return 'unreadable header'
     const { kid, alg } = header
-    if (typeof kid !== 'string' || kid === '') return 'no kid'
+    if (kid !== undefined && (typeof kid !== 'string' || kid === '')) return 'no kid'
     if ('crit' in header) return 'crit header'
     for (const name of OWN_KEY_MEMBERS) if (name in header) return `${name} header`
     return isAcceptedType(header['typ']) ? { kid, alg } : 'wrong typ'
@@ -110,7 +110,8 @@ export function createTokenVerifier(
       if (problem !== undefined)
         return problem === EXPIRED ? challenges.expired() : denied(problem, { claims })
       const withKey = (pinned: PinnedKey | undefined): UnverifiedToken | GuardDenial => {
-        if (!pinned) return denied('unknown key', { header: { ...header } })
+        if (!pinned)
+          return denied(header.kid === undefined ? 'no kid' : 'unknown key', { header: { ...header } })
         return algorithmName(header.alg) === pinned.algorithm
           ? { text: token, head, header, claims, pinned }
           : denied('the algorithm does not match the key', {
@@ -118,7 +119,7 @@ export function createTokenVerifier(
               algorithm: pinned.algorithm,
             })
       }
-      return andThen(keys(header.kid), withKey)
+      return andThen(keys(header.kid, header.alg), withKey)
     },
     isSigned({ text, pinned }) {
       try {

@@ -3,7 +3,7 @@ import type { CallerIds } from '@gatewright/http/internal'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { Access, Guard } from '@gatewright/scope-guard'
-import type { GuardDenial, GuardFacts } from '@gatewright/scope-guard/internal'
+import { malformedCredential, type GuardDenial, type GuardFacts } from '@gatewright/scope-guard/internal'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import { keyPaused } from '@gatewright/session-issuer/internal'
 import { deny } from '../codes.ts'
@@ -104,7 +104,10 @@ function webTokenCredential(
   const tokenOf = ({ header }: RequestFacts): string | undefined => bearerWebToken(header('authorization'))
   return {
     present: facts => tokenOf(facts) !== undefined,
-    check: onlyOverHttps(async facts => webTokens.authenticate(tokenOf(facts) ?? '')),
+    check: onlyOverHttps(
+      async facts =>
+        malformedCredential(facts.header('authorization')) ?? webTokens.authenticate(tokenOf(facts) ?? ''),
+    ),
     idsOf: ({ webSession: { accountId, sessionId } }) => ({ accountId, keyId: undefined, sessionId }),
   }
 }
@@ -258,7 +261,7 @@ async function checkSessionOrUserKey(
 ): Promise<Verdict<Access>> {
   const { guard } = services
   const named = facts.header('x-user-key')
-  const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
+  const bearer = /^bearer +(gw_[^\s,]*)$/i.exec(facts.header('authorization') ?? '')?.[1]
   if (named === undefined && bearer === undefined)
     return namingMistakes(await pauseNamer(services)(await guard.check(guardFacts(facts), rule)), facts)
   if (named !== undefined && bearer !== undefined && named !== bearer) {

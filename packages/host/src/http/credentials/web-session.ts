@@ -56,7 +56,7 @@ export interface WebTokens {
 }
 
 /** Matches a web token: it has one dot, a session token has two, and an API key none. */
-const BEARER = /^bearer ([\w-]+\.[\w-]+)$/i
+const BEARER = /^bearer +([\w-]+\.[\w-]+)$/i
 
 /** Returns the web token in a request's `Authorization`, recognized by its format. */
 export function bearerWebToken(authorization: string | undefined): string | undefined {

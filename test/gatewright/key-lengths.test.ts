@@ -1,0 +1,72 @@
+// Which idempotency keys a gateway accepts, by default and with `minKeyLength: 1`, in every binding: one table.
+import type { GatewrightOptions } from 'gatewright'
+import t from 'tap'
+import { BINDINGS, send, withOptions } from './refusals.ts'
+import { createWorld } from './world.ts'
+
+const REQUIRED = 'idempotency_key_required'
+const INVALID = 'idempotency_key_invalid'
+const OK = 'accepted'
+
+/** A key as the field has it; undefined: no field. Then what the default and `minKeyLength: 1` say. */
+const KEYS: readonly [title: string, key: string | undefined, byDefault: string, fromOne: string][] = [
+  ['no field', undefined, REQUIRED, REQUIRED],
+  ['an empty field', '', REQUIRED, REQUIRED],
+  ['blanks only', '  ', REQUIRED, REQUIRED],
+  ['an empty string in quotes', '""', INVALID, INVALID],
+  ['spaces in quotes', '"   "', INVALID, INVALID],
+  ['1 character', 'a', INVALID, OK],
+  ['1 character in quotes', '"b"', INVALID, OK],
+  ['7 characters', 'c234567', INVALID, OK],
+  ['8 characters', 'd2345678', OK, OK],
+  ['255 characters', 'e'.repeat(255), OK, OK],
+  ['255 characters in quotes', `"${'f'.repeat(255)}"`, OK, OK],
+  ['256 characters', 'g'.repeat(256), INVALID, INVALID],
+  ['256 characters in quotes', `"${'h'.repeat(256)}"`, INVALID, INVALID],
+  ['a UUID', '8e03978e-40d5-43dd-bc93-6894a57f9324', OK, OK],
+  ['all signs but quote, comma and backslash', "!#$%&'()*+-./:;<=>?@[]^_`{|}~", OK, OK],
+  ['a comma', 'i234,5678', INVALID, INVALID],
+  ['a comma in quotes', '"j234,5678"', OK, OK],
+  ['a space', 'k234 5678', INVALID, INVALID],
+  ['a tab', 'l234\t5678', INVALID, INVALID],
+  ['a backslash', 'm234\\5678', INVALID, INVALID],
+  ['one quote', '"n2345678', INVALID, INVALID],
+  ['a letter beyond ASCII', 'o234567é', INVALID, INVALID],
+  ['blanks around a key', ' p2345678 ', OK, OK],
+]
+
+const OPTIONS: Readonly<Record<string, Pick<GatewrightOptions, 'idempotency'>>> = {
+  'by default': {},
+  'with minKeyLength 1': { idempotency: { minKeyLength: 1 } },
+}
+
+for (const [binding, start] of Object.entries(BINDINGS))
+  t.test(`${binding}: accepts keys of 8 to 255 characters, and of 1 by option`, async t => {
+    for (const [index, [name, options]] of Object.entries(OPTIONS).entries()) {
+      const world = withOptions(createWorld(), { ...options, gate: { hint: false } })
+      const server = await start(world)
+      t.teardown(() => server.close())
+      const authorization = `Bearer ${await world.token('payments.write')}`
+      for (const [title, key, ...expected] of KEYS) {
+        const sent = () =>
+          send(server.url, {
+            method: 'POST',
+            path: '/payments',
+            body: '{"amountCents":1}',
+            fields: [
+              ['Authorization', authorization],
+              ['Content-Type', 'application/json'],
+              ...(key === undefined ? [] : ([['Idempotency-Key', key]] as const)),
+            ],
+          })
+        const before = world.processor.calls.length
+        const responses = [await sent(), await sent()]
+        const outcomes = responses.map(({ status, text }) =>
+          status === 201 ? OK : (JSON.parse(text) as { error: string }).error,
+        )
+        t.same(outcomes, [expected[index], expected[index]], `${name}: ${title}`)
+        const paid = world.processor.calls.length - before
+        t.equal(paid, expected[index] === OK ? 1 : 0, `${name}: ${title}: paid`)
+      }
+    }
+  })
