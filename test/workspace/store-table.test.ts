@@ -29,7 +29,7 @@ t.test('names a test file for each suite, which has that suite', async t => {
   const links = new Map(
     [...PAGE.matchAll(/^\[([\w-]+)\]: \.\.\/(\S+)$/gm)].map(([, name, file]) => [name, file]),
   )
-  t.ok(rows.length > 15)
+  t.ok(rows.length > 10)
   for (const row of rows)
     for (const [column, suite] of Object.entries(COLUMNS)) {
       const cell = row[column]
@@ -57,6 +57,8 @@ t.test('has a row for each function that makes a client', async t => {
   const makers = ['sql', 'orms', 'redis']
     .flatMap(name => exported[`@gatewright/kernel/${name}`]?.values ?? [])
     .filter(name => name.startsWith('from') && name !== 'fromTransaction')
-  const clients = new Set(rows.map(row => row['Client']!).filter(client => !client.startsWith('[recipe]')))
+  const clients = new Set(
+    rows.flatMap(row => row['Client']!.split(', ')).filter(client => !client.startsWith('[recipe]')),
+  )
   t.same([...clients].map(client => client.replaceAll('`', '')).sort(), makers.sort())
 })
