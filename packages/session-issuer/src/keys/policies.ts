@@ -1,5 +1,5 @@
 import { malformedReply } from '@gatewright/kernel'
-import { LRUCache } from 'lru-cache'
+import { LruCache } from '@gatewright/kernel/internal'
 import type { CheckedOptions } from '../options.ts'
 import type { PolicyRecord } from '../storage/port.ts'
 import { jsonBytes } from './chain-bounds.ts'
@@ -18,10 +18,7 @@ export function policyReader({
   keys,
   sessions,
 }: CheckedOptions): (ids: readonly string[]) => Promise<readonly unknown[]> {
-  const cache = new LRUCache<string, PolicyRecord>({
-    maxSize: MAX_CACHE_BYTES,
-    sizeCalculation: ({ document }) => MEMORY_PER_BYTE * jsonBytes(document),
-  })
+  const cache = new LruCache<string, PolicyRecord>({ maxSize: MAX_CACHE_BYTES })
   return async ids => {
     const found = new Map<string, PolicyRecord>()
     for (const id of ids) {
@@ -33,7 +30,7 @@ export function policyReader({
       if (missing.length === 0) break
       for (const policy of await storage.policies(missing)) {
         found.set(policy.id, policy)
-        cache.set(policy.id, policy)
+        cache.set(policy.id, policy, MEMORY_PER_BYTE * jsonBytes(policy.document))
       }
     }
     return ids.map(id => {
