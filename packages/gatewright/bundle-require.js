@@ -37,7 +37,9 @@ const { outputFiles, metafile } = await build({
       name: 'libraries stay outside',
       setup({ onResolve }) {
         onResolve({ filter: /^[^./#]/ }, ({ path }) =>
-          path.startsWith('@gatewright/') || BUNDLED.includes(path) ? undefined : { path, external: true },
+          path.startsWith('@gatewright/') || BUNDLED.some(name => `${path}/`.startsWith(`${name}/`))
+            ? undefined
+            : { path, external: true },
         )
       },
     },

@@ -1,6 +1,7 @@
 import { keyDigest, type EpochMs } from '@gatewright/kernel'
 import { importVerificationKey } from '#platform/signature'
-import { calculateJwkThumbprint, type JWK } from 'jose'
+import type { JWK } from 'jose'
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import type { GuardReason } from '../codes.ts'
 import { decodeSegment, typeMatcher, type Claims } from '../token/claims.ts'
 import { isCanonicalCompact } from '../token/compact.ts'

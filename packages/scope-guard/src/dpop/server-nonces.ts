@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { base64url } from 'jose'
+import * as base64url from 'jose/base64url'
 
 /** How long a nonce is accepted after it was issued. */
 const LIFE_MS = 300_000

@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { base64url, type JWK } from 'jose'
+import type { JWK } from 'jose'
+import * as base64url from 'jose/base64url'
 
 const BY_CURVE: ReadonlyMap<string, string> = new Map([
   ['P-256', 'ES256'],

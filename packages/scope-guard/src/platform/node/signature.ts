@@ -1,5 +1,6 @@
 import { constants, KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
-import { importJWK, type CryptoKey } from 'jose'
+import type { CryptoKey } from 'jose'
+import { importJWK } from 'jose/key/import'
 import type { ImportVerificationKey } from '../../token/signature.ts'
 
 /**

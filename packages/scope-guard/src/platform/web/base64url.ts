@@ -1,4 +1,4 @@
-import { base64url as jose } from 'jose'
+import * as jose from 'jose/base64url'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
