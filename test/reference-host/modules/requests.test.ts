@@ -209,7 +209,7 @@ t.test('commands list and show the requests of every account, with the exact cau
   const env = { ...stores.env, DATA_DIR: dataDir, PORT: '0' }
   const asked = await startTestHost(env)
   const { token, userId } = await bootstrapUser(asked.send)
-  const unknown = await asked.send('/user/v1/cards', { headers: bearer('no token') })
+  const unknown = await asked.send('/user/v1/cards', { headers: bearer('no-token') })
   const mistaken = await asked.send('/user/v1/keys', { body: { scopes: ['x'] }, headers: bearer(token) })
   await asked.close()
   const run = async (...args: string[]) => {

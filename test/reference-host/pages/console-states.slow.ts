@@ -152,13 +152,13 @@ const states: Readonly<Record<string, PageState>> = {
   },
   transaction: part(funded, 'Transactions', async page => {
     await page.getByRole('row').nth(2).getByRole('link').click()
-    await page.getByRole('heading', { name: 'Time line' }).waitFor()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   }),
   'payins-empty': part(fresh, 'Pay-ins'),
   payins: part(funded, 'Pay-ins', page => page.getByRole('row').nth(1).waitFor()),
   payin: part(funded, 'Pay-ins', async page => {
     await page.getByRole('row').nth(1).getByRole('link').click()
-    await page.getByRole('heading', { name: 'Time line' }).waitFor()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   }),
   'requests-empty': part(fresh, 'Requests'),
   requests: part(funded, 'Requests', page => page.getByRole('row').nth(2).waitFor()),

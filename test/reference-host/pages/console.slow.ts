@@ -157,7 +157,7 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   await shows(page, refused.body['message'] as string)
   await page.getByLabel('Result').selectOption('allowed')
   await page.getByText(refused.body['message'] as string).waitFor({ state: 'detached' })
-  await page.getByLabel('Request id').fill(refused.headers.get('x-request-id') as string)
+  await page.getByLabel('Search').fill(refused.headers.get('x-request-id') as string)
   await page.keyboard.press('Enter')
   await page.locator('dialog').getByText('It would be refused now').waitFor()
   await press(page, 'Close')

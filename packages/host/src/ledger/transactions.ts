@@ -3,7 +3,13 @@ import { rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import { defer, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, json, named, nullable, position, text, oneOf } from '../records/columns.ts'
 import { newId } from '../records/new-id.ts'
-import { readNewest, type NewestPage, type Place, type RowFilter } from '../records/newest-page.ts'
+import {
+  readNewest,
+  searchNewest,
+  type NewestPage,
+  type Place,
+  type RowFilter,
+} from '../records/newest-page.ts'
 import { table, type Row } from '../records/table.ts'
 
 /** The merchant of a payment by card. */
@@ -57,6 +63,8 @@ export interface TransactionFilter {
   readonly keyId?: string | undefined
   readonly types?: readonly TransactionType[] | undefined
   readonly statuses?: readonly TransactionEntry['status'][] | undefined
+  /** Those that match a search. */
+  readonly matches?: ((transaction: Transaction) => boolean) | undefined
 }
 
 /** The transactions of all accounts: one row per account and business object. */
@@ -134,7 +142,9 @@ export const transactions = {
   ): Promise<{ readonly rows: readonly Transaction[]; readonly next: Place | undefined }> {
     if (filter.cardId !== undefined && filter.types?.includes('spend') === false)
       return { rows: [], next: undefined }
-    return readNewest(db, transactionTable, accountId, page, rowFilter(filter))
+    const { matches } = filter
+    if (!matches) return readNewest(db, transactionTable, accountId, page, rowFilter(filter))
+    return searchNewest(db, transactionTable, accountId, page, { ...rowFilter(filter), matches })
   },
   /** Writes the row of a business object, in the round trip of the next statement. If the row exists, its status, amount and description change; its position stays. */
   async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {

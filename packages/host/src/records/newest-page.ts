@@ -34,7 +34,7 @@ export interface RowFilter {
   readonly also?: Readonly<Record<string, readonly SqlValue[]>>
 }
 
-/** How many rows a page with `also` reads at most. Such a page can be short, or empty, before the last one. */
+/** How many rows a page with `also`, or of a search, reads at most. Such a page can be short, or empty, before the last one. */
 export const MAX_SCANNED = 500
 
 /** The most values of a column in `also`. A list is filled up to it, so that every list has the same SQL text. */
@@ -58,6 +58,48 @@ export async function readNewest<R>(
   const last = found[page.limit - 1]
   const next = found.length > page.limit && last ? placeOf(last) : endOfScan(read[0])
   return { rows: found.slice(0, page.limit).map(table.read), next }
+}
+
+/** What a search in a list works with. `P`: a place in the list. */
+interface Search<R, P> {
+  /** How many rows a page has at most. */
+  readonly limit: number
+  /** Reads rows of the list in their order, `limit` at most, and the place after them; undefined if there are no more. */
+  read(limit: number): Promise<{ readonly rows: readonly R[]; readonly next: P | undefined }>
+  placeOf(row: R): P
+  matches(row: R): boolean
+}
+
+/**
+ * Reads a page of the rows that match, in the order of the list. It reads `MAX_SCANNED` rows of the list at most, so a page can be short, or
+ * empty, before the last one. The test is done here and not by the database: every database finds the same.
+ */
+export async function searchPage<R, P>({
+  limit,
+  read,
+  placeOf: place,
+  matches,
+}: Search<R, P>): Promise<{ readonly rows: readonly R[]; readonly next: P | undefined }> {
+  const { rows: tested, next } = await read(MAX_SCANNED)
+  const found = tested.filter(matches)
+  const last = found[limit - 1]
+  return { rows: found.slice(0, limit), next: found.length > limit && last ? place(last) : next }
+}
+
+/** Reads a page of the rows that match, newest first, of those that `readNewest` reads: see `searchPage`. */
+export async function searchNewest<R extends { readonly createdAt: EpochMs; readonly position: number }>(
+  db: SqlQueries,
+  table: Pick<HostTable<R, never>, 'name' | 'columns' | 'read'>,
+  accountId: string,
+  page: NewestPage,
+  { matches, ...filter }: RowFilter & { readonly matches: (row: R) => boolean },
+): Promise<{ readonly rows: readonly R[]; readonly next: Place | undefined }> {
+  return searchPage({
+    limit: page.limit,
+    read: limit => readNewest(db, table, accountId, { ...page, limit }, filter),
+    placeOf: ({ createdAt, position }) => ({ at: createdAt, position }),
+    matches,
+  })
 }
 
 const placeOf = (row: SqlRow): Place => ({

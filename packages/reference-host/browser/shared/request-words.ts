@@ -26,6 +26,7 @@ export const RULE_WORDS: Readonly<Record<string, string>> = {
   limits: 'limit',
   currency: 'currency without a rate',
   key_authority: 'not a key of its own',
+  key_paused: 'key paused',
   max_depth: 'too many levels of keys',
   max_live_keys: 'too many keys',
   already_rotated: 'rotated before',

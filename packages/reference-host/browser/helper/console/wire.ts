@@ -139,6 +139,8 @@ export interface Payin {
   readonly status: 'awaiting_payment' | 'confirming' | 'settled' | 'expired' | 'failed' | 'canceled'
   readonly subscriptionId: string | null
   readonly plan: string | null
+  /** What it is for, in one line; null: its program did not say. */
+  readonly description: string | null
   readonly amountCents: number
   readonly method: 'onchain' | 'balance'
   readonly payTo?: { readonly address: string; readonly asset: string }
@@ -150,6 +152,8 @@ export interface Payin {
 
 /** A pay-in with its history. */
 export interface PayinDetail extends Payin {
+  /** The members of its request that the host does not use. */
+  readonly properties: Readonly<Record<string, unknown>>
   readonly history: readonly {
     readonly to: string
     readonly cause: string

@@ -25,7 +25,7 @@ import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
-import { bills, type Bill } from './store.ts'
+import { bills, billWords, type Bill } from './store.ts'
 
 /** Maximum number of open bills of an account. */
 const MOST = 100
@@ -166,7 +166,7 @@ function payBill(
         direction: 'debit',
         source: { kind: 'bill', id },
         amountCents,
-        description: 'Bill',
+        description: billWords(bill),
         keyId: caller.session.keyId,
       }
       const paid = await payAtOnce(services, context, payment, [entry], now)

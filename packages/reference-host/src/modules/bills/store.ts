@@ -13,3 +13,7 @@ export const bills = table('gw_bills', {
   createdAt: instant,
 })
 export type Bill = Row<typeof bills>
+
+/** Says to whom a bill is paid and what for: "Bill of City Power · INV-1". */
+export const billWords = ({ payee, reference }: Pick<Bill, 'payee' | 'reference'>): string =>
+  `Bill of ${payee}${reference === null ? '' : ` · ${reference}`}`

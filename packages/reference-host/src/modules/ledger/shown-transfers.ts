@@ -3,6 +3,7 @@ import { toText } from '@gatewright/kernel/internal/sql'
 import type { BalanceLeg, ShownTransfers } from './missing-transactions.ts'
 import type { TransactionEntry } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
+import { bills, billWords } from '../bills/store.ts'
 import { entryOf as authorizationEntry } from '../cards/authorizations/endings.ts'
 import { incrementTable } from '../cards/authorizations/increment-store.ts'
 import { authorizationTable, type Authorization } from '../cards/authorizations/store.ts'
@@ -128,15 +129,18 @@ const CAUSES: Readonly<Record<string, ShownCause>> = {
   },
   bill: {
     source: (_, { transferId }) => ({ kind: 'bill', id: transferId }),
-    entry: async (_, leg, source) => ({ ...completed(leg, source), type: 'payment', description: 'Bill' }),
+    async entry(db, leg, source) {
+      const bill = await bills.find(db, leg.accountId, source.id)
+      return { ...completed(leg, source), type: 'payment', description: bill ? billWords(bill) : 'Bill' }
+    },
   },
   payin: {
     source: (_, { transferId }) => ({ kind: 'payin', id: afterColon(transferId) }),
     async entry(db, leg, source) {
       const payin = await payins.find(db, leg.accountId, source.id)
       if (!payin) return undefined
-      const description =
-        leg.amountCents < 0 ? `Plan ${payin.planId ?? ''}`.trimEnd() : 'Payment into the balance'
+      const what = leg.amountCents < 0 ? `Plan ${payin.planId ?? ''}`.trimEnd() : 'Payment into the balance'
+      const description = payin.description === null ? what : `${what} · ${payin.description}`
       return { ...completed(leg, source), type: 'payment', description, keyId: payin.keyId }
     },
   },

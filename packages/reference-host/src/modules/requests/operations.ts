@@ -13,14 +13,16 @@ import {
   requests,
   counted,
   type RecordedRequest,
+  searchPage,
 } from '@gatewright/host/internal'
 import { component, nextCursor, pageParameters } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { csvExport } from '../csv-export.ts'
 import { keyFilter } from '../transactions/filters.ts'
 import { requestColumns } from './columns.ts'
-import { decideAgain, DecidedNow } from './decide-again.ts'
-import { exampleRequest, requestData, RequestSchema, type RequestFilter } from './fields.ts'
+import { searchFilter, searchOf, type Searched } from '../search.ts'
+import { decideAgain, DecidedNow, requestedCents } from './decide-again.ts'
+import { exampleRequest, requestData, RequestSchema, titleOf, type RequestFilter } from './fields.ts'
 
 /** What the operations on kept requests work with. */
 type RequestServices = Pick<
@@ -74,10 +76,11 @@ const requestFilters = {
     }),
   ),
   keyId: keyFilter,
+  q: searchFilter,
 }
 
 function listRequests(services: RequestServices): Operation {
-  const { db, requestLog, operationTitles } = services
+  const { requestLog, operationTitles } = services
   return operation({
     ...common,
     id: 'requests.list',
@@ -99,18 +102,16 @@ function listRequests(services: RequestServices): Operation {
       if (!range.ok) return range
       const chosen = await chooseVisible(services, caller, filter)
       if (!chosen.ok) return chosen
+      const page = { ...start.value, ...range.value, limit }
       // What the caller did a moment ago is still in the buffer of this host. If it cannot be written, the list says what is stored.
       await requestLog.flush().catch(() => {})
-      const page = { ...chosen.value, ...start.value, ...range.value, limit: limit + 1 }
-      const found = await requests.list(db, page)
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const { rows, next } = await readPage(services, chosen.value, page)
       return allow({
         data: {
-          requests: shown.map(row => requestData(row, operationTitles)),
-          nextCursor: last ? positionCursor(last) : null,
+          requests: rows.map(row => requestData(row, operationTitles)),
+          nextCursor: next ? positionCursor(next) : null,
         },
-        summary: `${counted(shown.length, 'requests')}.`,
+        summary: `${counted(rows.length, 'requests')}.`,
       })
     },
   })
@@ -118,7 +119,7 @@ function listRequests(services: RequestServices): Operation {
 
 /** `GET /user/v1/requests.csv`: the same list as a file. */
 function exportRequests(services: RequestServices): Operation {
-  const { db, requestLog, operationTitles } = services
+  const { requestLog, operationTitles } = services
   return csvExport<typeof requestFilters, RecordedRequest, Pick<RecordedRequest, 'at' | 'id'>>(services, {
     id: 'requests.export',
     title: 'Export requests as CSV',
@@ -131,8 +132,7 @@ function exportRequests(services: RequestServices): Operation {
       // The key of the caller has ended meanwhile: it sees nothing more.
       if (!chosen.ok) return { rows: [], next: undefined }
       if (!page.after) await requestLog.flush().catch(() => {})
-      const rows = await requests.list(db, { ...chosen.value, ...page })
-      return { rows, next: rows.length < page.limit ? undefined : rows.at(-1) }
+      return readPage(services, chosen.value, page)
     },
   })
 }
@@ -182,19 +182,49 @@ async function visibleKeys(
   return allow({ keys: visible.value, isRoot: own?.ancestry.length === 0 })
 }
 
+/** Which requests a caller chose among those that it may see. */
+interface Chosen {
+  readonly filter: Omit<RequestFilter, 'limit'>
+  readonly matches: ((row: RecordedRequest) => boolean) | undefined
+}
+
+/** Reads a page of the chosen requests, newest first, and the last row before the next page. */
+async function readPage(
+  { db }: Pick<RequestServices, 'db'>,
+  { filter, matches }: Chosen,
+  page: Pick<RequestFilter, 'limit' | 'after' | 'from' | 'to'>,
+): Promise<{ readonly rows: readonly RecordedRequest[]; readonly next: RecordedRequest | undefined }> {
+  const read = async (limit: number) => {
+    const found = await requests.list(db, { ...filter, ...page, limit: limit + 1 })
+    const rows = found.slice(0, limit)
+    return { rows, next: found.length > limit ? rows.at(-1) : undefined }
+  }
+  return matches ? searchPage({ limit: page.limit, read, placeOf: row => row, matches }) : read(page.limit)
+}
+
 /** Adds to a filter which requests its caller may see: those of which keys. What consoles looked up is in it only if their key is chosen. */
 async function chooseVisible(
-  { issuer }: Pick<RequestServices, 'issuer'>,
+  { issuer, operationTitles }: Pick<RequestServices, 'issuer' | 'operationTitles'>,
   caller: Access,
-  { keyId, ...filter }: Type.Static<Type.TObject<typeof requestFilters>>,
-): Promise<Verdict<Omit<RequestFilter, 'limit'>>> {
+  { keyId, q, ...filter }: Type.Static<Type.TObject<typeof requestFilters>>,
+): Promise<Verdict<Chosen>> {
   const visible = await visibleKeys(issuer, caller)
   if (!visible.ok) return visible
   const { keys, isRoot } = visible.value
   const ids = keys.map(({ id }) => id)
   const { accountId } = caller.session
   const keyIds = keyId === undefined ? (isRoot ? undefined : ids) : keysOf(keyId, isRoot, ids)
-  return allow({ ...filter, accountId, keyIds, programsOnly: keyId === undefined })
+  const found = q === undefined ? undefined : searchOf(q)
+  const labelOf = (id: string | null): string | null => keys.find(key => key.id === id)?.label ?? null
+  const searchedOf = (row: RecordedRequest): Searched => ({
+    ids: [row.id, row.keyId, row.sessionId, row.operation],
+    amountCents: requestedCents(row.details) ?? null,
+    texts: [titleOf(operationTitles, row.operation), row.message, row.rule, row.code, labelOf(row.keyId)],
+  })
+  return allow({
+    filter: { ...filter, accountId, keyIds, programsOnly: keyId === undefined },
+    matches: found && (row => found(searchedOf(row))),
+  })
 }
 
 /** Returns the keys of a filter: the one that is asked for, if the caller may see it. */

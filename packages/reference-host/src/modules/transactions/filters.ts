@@ -2,6 +2,7 @@ import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '@gatewright/host/internal'
 import type { TransactionFilter } from '@gatewright/host'
+import { searchFilter, searchOf } from '../search.ts'
 
 const types = TRANSACTION_TYPES.join(', ')
 const statuses = TRANSACTION_STATUSES.join(', ')
@@ -28,11 +29,14 @@ export const keyFilter = Type.Optional(
   }),
 )
 
+/** The form of ids that name a transaction or its business object. */
+const ID = `^(?:txn_|${Object.keys(KINDS).join('|')})[A-Za-z0-9_-]{1,110}$`
+
 /** The query parameters that choose transactions. */
 export const transactionFilters = {
   id: Type.Optional(
     Type.String({
-      pattern: `^(?:txn_|${Object.keys(KINDS).join('|')})[A-Za-z0-9_-]{1,110}$`,
+      pattern: ID,
       description:
         'Only the transaction with this id, or those of the payment, pay-in, deposit, withdrawal, bill or card authorization with this id',
       expected: `must be an id that begins with txn_, ${Object.keys(KINDS).join(', ')}`,
@@ -47,6 +51,7 @@ export const transactionFilters = {
     }),
   ),
   keyId: keyFilter,
+  q: searchFilter,
   type: Type.Optional(
     Type.Array(Type.Enum([...TRANSACTION_TYPES]), {
       description: `Only these types, with commas between them: ${types}`,
@@ -62,14 +67,35 @@ export const transactionFilters = {
 }
 const Filters = Type.Object(transactionFilters)
 
+function matcherOf(q: string): TransactionFilter['matches'] {
+  const found = searchOf(q)
+  return ({ id, source, amountCents, description, counterparty, memo, merchant, cardId }) =>
+    found({
+      ids: [id, source.id, cardId],
+      amountCents,
+      texts: [description, counterparty, memo, merchant?.name, merchant?.city],
+    })
+}
+
 /** Reads the query parameters that choose transactions. A value that a list repeats counts once. */
-export function filterOf({ id, cardId, keyId, type, status }: Static<typeof Filters>): TransactionFilter {
+export function filterOf({
+  cardId,
+  keyId,
+  q,
+  type,
+  status,
+  ...given
+}: Static<typeof Filters>): TransactionFilter {
+  // An id is found by its index, however old it is.
+  const searchedId = q !== undefined && new RegExp(ID).test(q.trim()) ? q.trim() : undefined
+  const id = given.id ?? searchedId
   const kind = Object.entries(KINDS).find(([prefix]) => id?.startsWith(prefix))?.[1]
   return {
     ...(id === undefined ? {} : kind ? { source: { kind, id } } : { id }),
     cardId,
     keyId,
     types: type && TRANSACTION_TYPES.filter(each => type.includes(each)),
+    matches: q === undefined ? undefined : matcherOf(q),
     statuses: status && TRANSACTION_STATUSES.filter(each => status.includes(each)),
   }
 }

@@ -81,7 +81,7 @@ export function isOpen(status: WithdrawalStatus): boolean {
 
 /** Makes the transaction row of a withdrawal. */
 export function entryOf(
-  { id, accountId, amountCents }: Withdrawal,
+  { id, accountId, amountCents, destination: { address, network } }: Withdrawal,
   status: TransactionEntry['status'],
 ): TransactionEntry {
   const source = { kind: KIND, id }
@@ -92,6 +92,6 @@ export function entryOf(
     status,
     amountCents,
     direction: 'debit',
-    description: 'Withdrawal',
+    description: `Withdrawal to ${address} on ${network.charAt(0).toUpperCase()}${network.slice(1)}`,
   }
 }

@@ -37,6 +37,8 @@ create table {prefix}payins (
     check (status in ('awaiting_payment', 'confirming', 'settled', 'expired', 'failed', 'canceled')),
   moves integer not null,
   properties text not null,
+  -- What it is for, from its properties.
+  description text,
   hold text not null,
   chain_id bigint,
   asset text,

@@ -102,7 +102,7 @@ function paymentRow(authorization: Authorization): HTMLElement {
   const [tone, word] = STATUSES[status]
   return listRow({
     name: [
-      el('a', { href: addressOf('transactions', { query: { id } }) }, merchant.name),
+      el('a', { href: addressOf('transactions', { query: { q: id } }) }, merchant.name),
       el('span', { class: `badge ${tone}`.trim() }, word),
     ],
     below: [

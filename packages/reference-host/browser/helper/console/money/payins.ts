@@ -27,9 +27,14 @@ const STATUSES: Readonly<Record<Payin['status'], readonly [tone: string, word: s
   canceled: ['', 'Canceled'],
 }
 
-const FILTERS = ['id', 'keyId', 'from', 'to', 'status']
+const FILTERS = ['q', 'keyId', 'from', 'to', 'status']
 
 const purposeOf = ({ plan }: Payin): string => (plan === null ? 'Into the balance' : `Plan ${plan}`)
+/** The second line of a pay-in: into what it goes if its first line says what it is for, and where it can be paid. */
+const secondLine = (payin: Payin): string => {
+  const to = isOpen(payin) && payin.payTo ? `to ${shortened(payin.payTo.address)}` : ''
+  return [payin.description === null ? '' : purposeOf(payin), to].filter(Boolean).join(' · ')
+}
 const isOpen = ({ status }: Payin): boolean => status === 'awaiting_payment' || status === 'confirming'
 const methodOf = ({ method, payTo }: Payin): string =>
   method === 'balance' ? 'Balance' : (payTo?.asset ?? 'On a chain')
@@ -48,8 +53,8 @@ export const payinsPage: ConsolePage = {
   render: context =>
     moneyList<Payin>(context, {
       what: 'pay-ins',
+      one: 'pay-in',
       columns: ['Amount', 'Status', 'For', 'Method', 'Date'],
-      searchHint: 'payin_…',
       choices: { status: ['Status', Object.entries(STATUSES).map(([value, [, word]]) => [value, word])] },
       feed: query =>
         pagedFeed(pageReader<Payin>(context.call, { path: '/subscriptions/payins', name: 'payins', query })),
@@ -59,8 +64,8 @@ export const payinsPage: ConsolePage = {
           href: addressOf('payins', { row: payin.id }),
           amount: money(payin.amountCents),
           status: STATUSES[payin.status],
-          name: purposeOf(payin),
-          second: isOpen(payin) && payin.payTo ? `to ${shortened(payin.payTo.address)}` : '',
+          name: payin.description ?? purposeOf(payin),
+          second: secondLine(payin),
           method: methodOf(payin),
           at: payin.createdAt,
           isVoid: !isOpen(payin) && payin.status !== 'settled',
@@ -106,14 +111,16 @@ function drawerOf(context: ConsoleContext, { payin, key }: Detail): Child[] {
       el('span', { class: `badge ${tone}`.trim() }, word),
     ),
     factList([
-      ['For', purposeOf(payin)],
+      ['For', payin.description],
+      ['Into', purposeOf(payin)],
       ['Method', methodOf(payin)],
       ['Pay to', payTo ? copiedId('address', payTo.address) : null],
       ['Can be paid until', isOpen(payin) && el('span', {}, when(expiresAt), ` · ${utc(expiresAt)}`)],
       ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, key ?? keyId)],
     ]),
     isOpen(payin) && readHost().environment === 'sandbox' && settleForm(context, payin),
-    el('h3', {}, 'Time line'),
+    ...propertyList(payin.properties),
+    el('h3', {}, 'Timeline'),
     timeLine(history),
     el('h3', {}, 'Ids'),
     factList([
@@ -122,6 +129,17 @@ function drawerOf(context: ConsoleContext, { payin, key }: Detail): Child[] {
       ['Transaction on the chain', copiedId('transaction hash', txHash)],
       ['Key', copiedId('key id', keyId)],
     ]),
+  ]
+}
+
+/** The members that a program sent with the pay-in and the host does not use, as they came. */
+function propertyList(properties: PayinDetail['properties']): Child[] {
+  const entries = Object.entries(properties)
+  if (entries.length === 0) return []
+  const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+  return [
+    el('h3', {}, 'Properties'),
+    factList(entries.map(([name, value]) => [name, el('span', { class: 'wrap' }, textOf(value))] as const)),
   ]
 }
 

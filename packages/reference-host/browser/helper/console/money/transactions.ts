@@ -1,6 +1,4 @@
-import { shortened } from '../../../shared/address.ts'
 import { button, el } from '../../../shared/dom.ts'
-import { money } from '../../../shared/money.ts'
 import { fromNow, utc } from '../../../shared/time.ts'
 import { keyName, readAllKeys } from '../all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
@@ -12,7 +10,8 @@ import type { ConsolePage } from '../page.ts'
 import { addressOf } from '../route.ts'
 import { load } from '../states.ts'
 import { pagedFeed, pageReader } from '../transaction-feed.ts'
-import type { Transaction, TransactionDetail } from '../wire.ts'
+import { signed, transactionDetail, transactionName } from './transaction-words.ts'
+import type { Card, Transaction, TransactionDetail } from '../wire.ts'
 
 /** The colour and the word of each status. */
 export const TRANSACTION_STATUSES: Readonly<
@@ -34,12 +33,14 @@ const METHODS: Readonly<Record<string, string>> = {
   payment: 'Payment',
   withdrawal: 'Withdrawal',
 }
+/** What the id of a source names, where it is not the method. */
+const SOURCES: Readonly<Record<string, string>> = { authorization: 'Authorization' }
 const TYPES = [
   ['spend', 'Card payments'],
   ['payment', 'Payments, bills, pay-ins'],
   ['collateral', 'Deposits, withdrawals'],
 ] as const
-const FILTERS = ['id', 'keyId', 'cardId', 'from', 'to', 'status', 'type']
+const FILTERS = ['q', 'keyId', 'cardId', 'from', 'to', 'status', 'type']
 
 /** The page of the account's transactions, newest first. */
 export const transactionsPage: ConsolePage = {
@@ -60,8 +61,8 @@ export const transactionsPage: ConsolePage = {
   render: context =>
     moneyList<Transaction>(context, {
       what: 'transactions',
+      one: 'transaction',
       columns: ['Amount', 'Status', 'Description', 'Method', 'Date'],
-      searchHint: 'txn_…, pay_…, auth_…',
       linked: { cardId: 'Only payments by one card.' },
       choices: {
         status: ['Status', Object.entries(TRANSACTION_STATUSES).map(([value, [, word]]) => [value, word])],
@@ -91,6 +92,8 @@ export const transactionsPage: ConsolePage = {
 interface Detail {
   readonly transaction: TransactionDetail
   readonly key: string | null
+  /** The card by its last digits; null without a card. */
+  readonly card: string | null
 }
 
 async function readDetail(context: ConsoleContext, id: string) {
@@ -101,45 +104,34 @@ async function readDetail(context: ConsoleContext, id: string) {
   if (!reply.ok) return reply
   const { transaction } = reply.data
   const key = keys.ok ? keys.data.find(each => each.id === transaction.keyId) : undefined
-  return { ok: true as const, data: { transaction, key: key ? keyName(key) : null } }
+  const card = transaction.cardId === null ? null : await cardName(context, transaction.cardId)
+  return { ok: true as const, data: { transaction, key: key ? keyName(key) : null, card } }
 }
 
-const signed = ({ direction, amountCents }: Transaction): string =>
-  direction === 'debit' ? money(-amountCents) : `+${money(amountCents)}`
+/** A card by its last digits; null if it cannot be read. */
+async function cardName({ call }: ConsoleContext, id: string): Promise<string | null> {
+  const reply = await call<{ card: Card }>(`/cards/${encodeURIComponent(id)}`)
+  return reply.ok ? `•••• ${reply.data.card.last4}` : null
+}
 
 const isVoid = ({ status }: Transaction): boolean => status !== 'pending' && status !== 'completed'
 
-/** The second line of a description: who was paid, and what for. */
-function secondLine({
-  counterparty,
-  memo,
-  merchant,
-  merchantDetails,
-  direction,
-  description,
-}: Transaction): string {
-  const other =
-    counterparty && `${direction === 'debit' ? 'to' : 'from'} ${shortened(counterparty.walletAddress)}`
-  const place = merchantDetails && [merchantDetails.city, merchantDetails.country].filter(Boolean).join(', ')
-  return [merchant !== null && description, place, other, memo && `“${memo}”`].filter(Boolean).join(' · ')
-}
-
 /** Fills a row for another transaction. Only texts and attributes change. */
 function fillRow(row: HTMLElement, transaction: Transaction): void {
-  const { id, createdAt, description, merchant, status, source } = transaction
+  const { id, createdAt, status, source } = transaction
   fillCells(row, {
     href: addressOf('transactions', { row: id }),
     amount: signed(transaction),
     status: TRANSACTION_STATUSES[status],
-    name: merchant ?? description,
-    second: secondLine(transaction),
+    name: transactionName(transaction),
+    second: transactionDetail(transaction),
     method: METHODS[source.kind] ?? source.kind,
     at: createdAt,
     isVoid: isVoid(transaction),
   })
 }
 
-function drawerOf({ transaction, key }: Detail): HTMLElement[] {
+function drawerOf({ transaction, key, card }: Detail): HTMLElement[] {
   const { id, status, description, merchant, counterparty, memo, source, history, createdAt, keyId, cardId } =
     transaction
   const [tone, word] = TRANSACTION_STATUSES[status]
@@ -157,15 +149,15 @@ function drawerOf({ transaction, key }: Detail): HTMLElement[] {
       ['Memo', memo],
       ['Method', METHODS[source.kind] ?? source.kind],
       ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, key ?? keyId)],
-      ['Card', cardId && el('a', { href: addressOf('cards', { row: cardId }) }, 'Show the card')],
-      ['Made', `${fromNow(createdAt)} · ${utc(createdAt)}`],
+      ['Card', cardId && el('a', { href: addressOf('cards', { row: cardId }) }, card ?? 'Open the card')],
+      ['Created', `${fromNow(createdAt)} · ${utc(createdAt)}`],
     ]),
-    el('h3', {}, 'Time line'),
+    el('h3', {}, 'Timeline'),
     timeLine(history.length > 0 ? history : [{ to: status, cause: status, at: createdAt }]),
     el('h3', {}, 'Ids'),
     factList([
       ['Transaction', copiedId('transaction id', id)],
-      [METHODS[source.kind] ?? source.kind, copiedId('id', source.id)],
+      [SOURCES[source.kind] ?? METHODS[source.kind] ?? source.kind, copiedId('id', source.id)],
       ['Key', copiedId('key id', keyId)],
       ['Card', copiedId('card id', cardId)],
     ]),

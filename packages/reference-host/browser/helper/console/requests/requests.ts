@@ -18,7 +18,7 @@ const OUTCOMES = [
   ['failed', 'Failed'],
   ['allowed', 'Allowed'],
 ] as const
-const FILTERS = ['keyId', 'operation', 'outcome', 'from', 'to']
+const FILTERS = ['q', 'keyId', 'operation', 'outcome', 'from', 'to']
 /** A request id of this host. One that a proxy gave can look different; its request is in the list. */
 const REQUEST_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -47,14 +47,15 @@ export const requestsPage: ConsolePage = {
     const bar = filterBar(context, {
       what: 'requests',
       filters: [
-        { name: 'id', label: 'Request id', kind: 'search', hint: 'X-Request-Id', opens: drawerOf },
+        { name: 'q', label: 'Search', kind: 'search', hint: 'Words, amount or request id', opens: drawerOf },
         { name: 'keyId', label: 'Key', kind: 'key' },
         { name: 'operation', label: 'What', kind: 'choice', choices: [] },
         { name: 'outcome', label: 'Result', kind: 'choice', choices: OUTCOMES },
         { name: 'from', label: 'From', kind: 'day' },
         { name: 'to', label: 'To', kind: 'day' },
       ],
-      show: query => void showList(context, body, query, addOperations),
+      show: query =>
+        void loadRequests(context, body, new URLSearchParams([['limit', '100'], ...query]), addOperations),
     })
     return [...bar.elements, body]
   },
@@ -68,28 +69,25 @@ export function requestsOfKey(context: ConsoleContext, keyId: string): HTMLEleme
   return body
 }
 
-function showList(
-  context: ConsoleContext,
-  body: HTMLElement,
-  query: URLSearchParams,
-  seen: (requests: readonly KeptRequest[]) => void,
-): unknown {
-  if (!query.has('id'))
-    return loadRequests(context, body, new URLSearchParams([['limit', '100'], ...query]), seen)
-  return fill(
-    body,
-    empty(
-      'This is not a request id.',
-      'It has 36 characters: the field X-Request-Id of each response has it.',
-    ),
+const noneFound = (text: string | null): HTMLElement =>
+  empty(
+    text === null ? 'No requests match these filters.' : `No request mentions ${text}.`,
+    'Change or clear the filters.',
   )
-}
 
 const operationsOf = (requests: readonly KeptRequest[]): Choices =>
   requests.map(request => [request.operation, operationTitle(request)] as const)
 
 interface Found extends Page {
   readonly keys: readonly Key[]
+}
+
+/** Reads the first page that has something, or the last one. A page of a search can be empty before it. An account has few pages. */
+async function readSome({ call }: ConsoleContext, query: URLSearchParams): Promise<Reply<Page>> {
+  let page = await call<Page>(`/requests?${query}`)
+  while (page.ok && page.data.requests.length === 0 && page.data.nextCursor !== null)
+    page = await call<Page>(`/requests?${query}&cursor=${encodeURIComponent(page.data.nextCursor)}`)
+  return page
 }
 
 async function loadRequests(
@@ -99,7 +97,7 @@ async function loadRequests(
   seen: (requests: readonly KeptRequest[]) => void,
 ): Promise<void> {
   const read = async (): Promise<Reply<Found>> => {
-    const [page, keys] = await Promise.all([context.call<Page>(`/requests?${query}`), readAllKeys(context)])
+    const [page, keys] = await Promise.all([readSome(context, query), readAllKeys(context)])
     if (!page.ok) return page
     return keys.ok ? { ok: true, data: { ...page.data, keys: keys.data } } : keys
   }
@@ -122,7 +120,7 @@ function showPage(
   if (requests.length === 0)
     return [
       query.size > 1
-        ? empty('No requests match these filters.', 'Change or clear them.')
+        ? noneFound(query.get('q'))
         : empty('No requests.', 'Refused requests and writes appear here. Reads that succeed are not kept.'),
     ]
   const shown = [...requests]

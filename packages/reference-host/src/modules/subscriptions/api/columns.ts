@@ -12,6 +12,7 @@ export const payinColumns: CsvColumns<Payin> = {
   currency: ({ currency }) => currency,
   method: ({ method }) => method,
   plan: ({ planId }) => planId,
+  description: ({ description }) => description,
   subscription_id: ({ subscriptionId }) => subscriptionId,
   asset: ({ payTo }) => payTo?.asset ?? null,
   pay_to: ({ payTo }) => payTo?.address ?? null,

@@ -23,6 +23,7 @@ const payin: Static<typeof PayinSchema> = {
   status: 'awaiting_payment',
   subscriptionId: null,
   plan: null,
+  description: 'Order 1003',
   amountCents: 2500,
   currency: 'USD',
   method: 'onchain',

@@ -33,6 +33,9 @@ const payinFields = {
   status: Status,
   subscriptionId: textOrNull('The subscription that it pays for'),
   plan: textOrNull('The plan that it pays for'),
+  description: textOrNull(
+    'What it is for, in one line: `description`, `orderId` and `reference` of the request, at most 120 characters',
+  ),
   amountCents: Type.Integer({ description: 'The price in cents' }),
   currency: Currency,
   method: Type.Enum(['onchain', 'balance'], { description: 'How it is paid' }),
@@ -111,12 +114,14 @@ export const PlanSchema = Type.Object(
 
 /** Converts a pay-in for responses. */
 export function payinData(payin: Payin): Record<string, unknown> {
-  const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen, keyId } = payin
+  const { id, status, subscriptionId, planId, description, amountCents, currency, method, payTo } = payin
+  const { seen, keyId } = payin
   return {
     id,
     status,
     subscriptionId,
     plan: planId,
+    description,
     amountCents,
     currency,
     method,

@@ -16,6 +16,8 @@ import {
   planData,
   subscriptionData,
 } from './fields.ts'
+import { searchFilter, searchOf, textsOf, type Searched } from '../../search.ts'
+import type { ListedPayin } from '../payins/payin.ts'
 import { payins } from '../payins/payin-store.ts'
 import { PAYIN_STATUSES } from '../payins/states.ts'
 import { subscriptions } from '../subscription-store.ts'
@@ -27,15 +29,17 @@ interface SubscriptionServices extends Pick<HostServices, 'db' | 'clock' | 'repo
 }
 
 const statuses = PAYIN_STATUSES.join(', ')
+const ID = '^payin_[A-Za-z0-9_-]{1,110}$'
 const payinFilters = {
   id: Type.Optional(
     Type.String({
-      pattern: '^payin_[A-Za-z0-9_-]{1,110}$',
+      pattern: ID,
       description: 'Only the pay-in with this id',
       expected: 'must be the id of a pay-in',
     }),
   ),
   keyId: keyFilter,
+  q: searchFilter,
   status: Type.Optional(
     Type.Array(Type.Enum([...PAYIN_STATUSES]), {
       description: `Only these statuses, with commas between them: ${statuses}`,
@@ -47,12 +51,33 @@ const payinFilters = {
 const PayinFilters = Type.Object(payinFilters)
 
 function filterOf({
-  id,
   keyId,
+  q,
   status,
+  ...given
 }: Type.Static<typeof PayinFilters>): Parameters<typeof payins.page>[3] {
-  return { id, keyId, statuses: status && PAYIN_STATUSES.filter(each => status.includes(each)) }
+  // An id is found by its index, however old it is.
+  const id = given.id ?? (q !== undefined && new RegExp(ID).test(q.trim()) ? q.trim() : undefined)
+  const found = q === undefined ? undefined : searchOf(q)
+  return {
+    id,
+    keyId,
+    matches: found && (payin => found(searchedOf(payin))),
+    statuses: status && PAYIN_STATUSES.filter(each => status.includes(each)),
+  }
 }
+
+const searchedOf = (payin: ListedPayin): Searched => ({
+  ids: [payin.id, payin.subscriptionId, payin.seen?.txHash ?? payin.submittedTx],
+  amountCents: payin.amountCents,
+  texts: [
+    payin.description,
+    payin.planId,
+    payin.payTo?.address,
+    payin.payTo?.asset,
+    ...textsOf(payin.properties),
+  ],
+})
 
 /** Read operations on subscriptions, plans and pay-ins. */
 export function subscriptionReads(services: SubscriptionServices): readonly Operation[] {

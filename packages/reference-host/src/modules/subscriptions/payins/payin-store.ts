@@ -3,10 +3,19 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { readNewest } from '@gatewright/host/internal'
+import { readNewest, searchNewest } from '@gatewright/host/internal'
 import type { NewestPage, Place } from '@gatewright/host'
 import { addOpenPayin, changeLookups } from './payin-lookups.ts'
-import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
+import {
+  describe,
+  listedPayinTable,
+  type ListedPayin,
+  payinTable,
+  type NewPayin,
+  type Payin,
+  type PayinMove,
+  type SeenTransfer,
+} from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
 /** The members that a move changes besides the status. Omitted members are unchanged. */
@@ -22,6 +31,8 @@ interface PayinFilter {
   readonly id?: string | undefined
   readonly keyId?: string | undefined
   readonly statuses?: readonly PayinStatus[] | undefined
+  /** Those that match a search. */
+  readonly matches?: ((payin: ListedPayin) => boolean) | undefined
 }
 
 /** How many of a pay-in's latest moves a response shows. */
@@ -31,9 +42,9 @@ export const MAX_MOVES = 100
 const OPEN_MS = 86_400_000
 
 const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
-    currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
+    currency, method, status, moves, properties, description, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
     created_at, expires_at, due_at, operation, key_id)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, $22)`
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23)`
 const INSERT_MOVE = `insert into gw_payin_moves (account_id, payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7, $8)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
@@ -76,7 +87,10 @@ export const payins = {
     page: NewestPage,
     filter: PayinFilter = {},
   ): Promise<{ readonly rows: readonly Payin[]; readonly next: Place | undefined }> {
-    return readNewest(db, payinTable, accountId, page, rowFilter(filter))
+    const { matches } = filter
+    if (!matches) return readNewest(db, payinTable, accountId, page, rowFilter(filter))
+    // Only a search reads the properties.
+    return searchNewest(db, listedPayinTable, accountId, page, { ...rowFilter(filter), matches })
   },
   /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
   lock: payinTable.lock,
@@ -112,6 +126,7 @@ export const payins = {
     const created: Payin = {
       id: newId('payin'),
       ...stored,
+      description: describe(properties),
       status,
       moves: 1,
       hold,
@@ -130,6 +145,7 @@ export const payins = {
       currency,
       method,
       JSON.stringify(properties),
+      created.description,
       JSON.stringify(hold),
       ...(payTo
         ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]

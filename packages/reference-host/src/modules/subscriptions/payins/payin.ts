@@ -1,4 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
+import { storableText } from '@gatewright/kernel/internal'
+import type { SqlRow } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   type Row,
@@ -58,6 +61,23 @@ export interface SeenTransfer {
   readonly blockHash: string
 }
 
+/** The members of a request that say what its pay-in is for, in this order. */
+const DESCRIBING = ['description', 'orderId', 'reference'] as const
+/** The longest description, in characters. */
+const LONGEST_DESCRIPTION = 120
+
+/** Says what a pay-in is for, in one line: "Order 1003". A member that another one has in it is left out. Null: its properties do not say it. */
+export function describe(properties: NewPayin['properties']): string | null {
+  const parts: string[] = []
+  for (const name of DESCRIBING) {
+    const value = properties[name]
+    const text = typeof value === 'number' || typeof value === 'string' ? String(value) : ''
+    const line = text.replaceAll(/\s+/g, ' ').trim()
+    if (line !== '' && !parts.some(part => part.includes(line))) parts.push(line)
+  }
+  return parts.length === 0 ? null : storableText(parts.join(' · '), LONGEST_DESCRIPTION)
+}
+
 /** The pay-ins of all accounts. Unused request members are left out, because they may be large. */
 export const payinTable = table('gw_payins', {
   id: text,
@@ -73,6 +93,8 @@ export const payinTable = table('gw_payins', {
   currency: oneOf<NewPayin['currency']>(),
   method: oneOf<NewPayin['method']>(),
   status: oneOf<PayinStatus>(),
+  /** What it is for, from the properties: see `describe`. */
+  description: nullable(text),
   /** Number of recorded moves, its creation included. */
   moves: integer,
   /** The hold under the caller's policies until the pay-in closes. */
@@ -100,6 +122,19 @@ export const payinTable = table('gw_payins', {
   /** When it may be closed: at its deadline, or later while a removed transfer may be mined again. */
   dueAt: instant,
 })
+/** The same rows with the unused members of the requests, for searches. */
+export const listedPayinTable = {
+  name: payinTable.name,
+  columns: `${payinTable.columns}, properties`,
+  read: (row: SqlRow): ListedPayin => ({
+    ...payinTable.read(row),
+    properties: JSON.parse(toText(row['properties'])) as NewPayin['properties'],
+  }),
+}
+
+/** A pay-in with the unused members of its request. */
+export type ListedPayin = Row<typeof payinTable> & Pick<NewPayin, 'properties'>
+
 /** A stored pay-in. A new one has no position yet. */
 export type Payin = Omit<Row<typeof payinTable>, 'position'>
 

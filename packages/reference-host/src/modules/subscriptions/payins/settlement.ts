@@ -50,12 +50,17 @@ export interface PayinSettlement {
  * Makes the transaction rows of a paid pay-in. If it is paid on chain and buys a plan, the balance does not change, and there
  * are none.
  */
-function entriesOf({ id, planId, accountId, amountCents, keyId }: Payin, from: Debit): TransactionEntry[] {
+function entriesOf(
+  { id, planId, accountId, amountCents, keyId, description }: Payin,
+  from: Debit,
+): TransactionEntry[] {
   const source = { kind: 'payin', id }
   const common = { accountId, source, type: 'payment', status: 'completed', amountCents, keyId } as const
-  if (planId === null) return [{ ...common, direction: 'credit', description: 'Payment into the balance' }]
+  const of = description === null ? '' : ` · ${description}`
+  if (planId === null)
+    return [{ ...common, direction: 'credit', description: `Payment into the balance${of}` }]
   const paidFromBalance = from.cover !== undefined
-  return paidFromBalance ? [{ ...common, direction: 'debit', description: `Plan ${planId}` }] : []
+  return paidFromBalance ? [{ ...common, direction: 'debit', description: `Plan ${planId}${of}` }] : []
 }
 
 type EndMove = Parameters<typeof payins.move> extends [unknown, unknown, ...infer Move] ? Move : never
