@@ -1,4 +1,7 @@
+import { execFile, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { compile } from '../../harness/compile.ts'
 import { plainNode } from '../../harness/node.ts'
@@ -65,3 +68,46 @@ for (const { name, file, port, code } of placedPages) {
     t.equal((await send(elsewhere, 'quick-start-audience')).status, 401)
   })
 }
+
+/** The commands of a page below "Try it", for a server and an issuer on other ports. The first runs the issuer. */
+function tried(file: string, port: number, issuer: string): readonly string[] {
+  const [, section = ''] = /^## Try it\n([^]*?)^## /m.exec(readFileSync(file, 'utf8')) ?? []
+  t.ok(section.includes('`http://127.0.0.1:4400`'), `${file} names the issuer`)
+  return [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, code = '']) =>
+    code
+      .replaceAll('http://localhost:3000', `http://127.0.0.1:${port}`)
+      .replaceAll('http://127.0.0.1:4400', issuer),
+  )
+}
+
+t.test(
+  'each page shows its first 201 with the issuer for development, by the commands that it prints',
+  async t => {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const started = (args: readonly string[]): ChildProcess => {
+      const child = plainNode([...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+      t.teardown(() => child.kill())
+      return child
+    }
+    const issuer = started(['packages/gatewright/dev-issuer.js', '--port', String(port)])
+    await serving(`${url}/keys`, issuer)
+    const places = await Promise.all(
+      placedPages.map(async ({ name, file }) => {
+        const place = { issuer: url, port: await freePort() }
+        return { name, file, ...place, code: placed(codeOf(file), place) + pages[name]?.(place) }
+      }),
+    )
+    const modules = places.map(({ name, code }) => [`${name}.ts`, code] as const)
+    t.equal(await compile('quick-starts-tried', Object.fromEntries(modules)), '')
+    for (const { name, file, port } of places) {
+      const child = started([join('build/quick-starts-tried', `${name}.js`)])
+      await serving(`http://127.0.0.1:${port}/payments`, child)
+      const [run, pay = '', ...more] = tried(file, port, url)
+      t.same([run, more], ['npx gatewright-dev-issuer\n', []], file)
+      const { stdout } = await promisify(execFile)('sh', ['-euc', pay])
+      t.match(stdout, /^HTTP\/1\.1 201 Created[^]*"owner":"ann"/, file)
+      child.kill()
+    }
+  },
+)

@@ -1,12 +1,11 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { localKeys, type KeySource, type LimitOptions } from '@gatewright/scope-guard'
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose'
 import type { GatewrightOptions } from '../options.ts'
 import { memoryStore } from '../stores/memory.ts'
 import type { Store } from '../stores/store.ts'
 import { testSession, type TestSession } from './session.ts'
-import { tokenForm } from './token-form.ts'
+import { signToken, signingKey } from './signing-key.ts'
 
 /** The options of your server that `testGateway` reads. */
 export type TestedOptions = Omit<GatewrightOptions, 'store'> & Partial<Pick<GatewrightOptions, 'store'>>
@@ -33,19 +32,6 @@ export interface TestGateway<Options> {
   token(session: TestSession): Promise<string>
 }
 
-/** The key id in tokens of a test. */
-const KEY_ID = 'test'
-
-interface SigningKey {
-  readonly privateKey: CryptoKey
-  readonly jwk: JWK
-}
-
-async function signingKey(): Promise<SigningKey> {
-  const { publicKey, privateKey } = await generateKeyPair('ES256')
-  return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid: KEY_ID, alg: 'ES256', use: 'sig' } }
-}
-
 /**
  * Returns your options for a test: with a store in memory, a clock that the test moves, and the public key of an issuer in this process
  * instead of the keys of your identity provider. Nothing is switched off: tokens are signed and verified as in production, and
@@ -68,7 +54,7 @@ export function testGateway<const Options extends TestedOptions>(
       store: true,
     },
   )
-  const key = signingKey()
+  const key = signingKey('test')
   // A failure is reported where the key is used.
   key.catch(() => undefined)
   const keys = localKeys(async () => ({ keys: [(await key).jwk] }))
@@ -82,7 +68,7 @@ export function testGateway<const Options extends TestedOptions>(
     },
     clock,
     store,
-    token: async session => sign(await key, testSession(session), options, clock.now()),
+    token: async session => signToken(await key, testSession(session), options, clock.now()),
   }
 }
 
@@ -90,25 +76,4 @@ export function testGateway<const Options extends TestedOptions>(
 function inProcess(limit: LimitOptions): LimitOptions {
   const { store, ...rest } = limit
   return store ? rest : limit
-}
-
-function sign(
-  { privateKey }: SigningKey,
-  session: TestSession,
-  { issuer, audience, provider, guard }: TestedOptions,
-  now: number,
-): Promise<string> {
-  const form = tokenForm(provider)
-  const typ = guard?.typ ?? guard?.readSession?.types?.[0] ?? form.typ
-  const iat = Math.floor(now / 1000)
-  const claims = {
-    iss: issuer,
-    sub: session.accountId,
-    jti: crypto.randomUUID(),
-    iat,
-    exp: iat + session.lifetimeSeconds,
-    ...form.claims(session, audience),
-    ...session.claims,
-  }
-  return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: KEY_ID, typ }).sign(privateKey)
 }

@@ -11,7 +11,7 @@ export const pauseCommand: Command<PauseServices> = {
   takes: ['KEY_ID'],
   summary: 'Pause any API key: it, keys below it and their cards do nothing until it is resumed',
   example: '4fJ2sVbXq81TzKpL',
-  confirm: 'Its sessions end at once. gatewright keys resume undoes it.',
+  confirm: 'Its sessions end at once. npx gatewright keys resume undoes it.',
   run: async ({ issuer }, { positional: [keyId = ''] }) =>
     outputOf(
       unwrap(await issuer.pauseKey('operator', keyId)),

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+// The command `gatewright-dev-issuer`. This file is in the repository, because npm links a command only if its file exists at the
+// installation, which is before the first build.
+import { existsSync } from 'node:fs'
+
+const main = new URL('dist/testing/dev-issuer-command.js', import.meta.url)
+if (existsSync(main)) await import(main.href)
+else {
+  process.stderr.write('gatewright is not built yet: run npm run build, and then the same command again\n')
+  process.exitCode = 1
+}
