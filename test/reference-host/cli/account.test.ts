@@ -77,19 +77,21 @@ t.test('logs in by the device flow, with a limited key that only its user can re
     env,
     ask: undefined,
     progress: note => {
+      t.match(note, /\nWaiting for your approval, 10 min left\. Ctrl-C ends it\.$/)
       approval = approve(note)
     },
   })
   await approval
   t.equal(code, 0)
   t.match(out, /^Signed in at http:\S+ as 0x[^]*It may pay up to 40\.00 USD a day\.$/)
+  t.ok(out.includes(wallet.address), 'in the spelling of EIP-55')
   t.equal(statSync(file).mode & 0o777, 0o600)
   const { key } = JSON.parse(readFileSync(file, 'utf8')) as { key: string }
   t.notMatch(out, key, 'the key is not printed')
 })
 
 t.test('creates, lists and revokes keys below that of the login', async t => {
-  const made = await run('my-keys', 'create', '--label', 'agent', '--daily', '5.00', '--json')
+  const made = await run('my-keys', 'create', 'agent', '--daily', '5.00', '--json')
   const { userKeyId } = JSON.parse(made.output) as { userKeyId: string }
   t.match(await run('my-keys', 'list'), { code: 0, output: new RegExp(`^${userKeyId} +agent +live `, 'm') })
   t.match(await run('my-keys', 'revoke', userKeyId), { code: 2, output: /needs --yes without a terminal/ })
@@ -112,6 +114,18 @@ t.test('pays once for one idempotency key, within the limit, and prints why not'
     code: 2,
     output: /AMOUNT must be US dollars with two decimals such as 50\.00, at most 1,000,000\.00 USD, got "50"/,
   })
+  for (const [given, meant] of [
+    ['50', '50.00'],
+    ['$50', '50.00'],
+    ['12.5', '12.50'],
+    ['12,50', '12.50'],
+    ['1,250.00', '1250.00'],
+    ['50.00 USD', '50.00'],
+    ['USD 7', '7.00'],
+  ] as const)
+    t.match((await run('pay', to, given)).output, `: did you mean ${meant}?`, given)
+  for (const given of ['0', '-5', 'five', '1.234', '1,23,456', '2000000', ''])
+    t.notMatch((await run('pay', to, given)).output, 'did you mean', given)
   t.match(await run('pay', '0x12', '1.00'), { code: 2, output: /WALLET must be/ })
   t.match(await run('pay', to, '1.00'), { code: 2, output: /needs --yes .* Pay 1\.00 USD to 0x/ })
 })
@@ -253,8 +267,11 @@ t.test('a damaged login shows nothing of the key that it holds', async t => {
 t.test('prints the requests of the account, with why one was refused', async t => {
   const { code, output } = await run('requests', 'tail', '--once')
   t.equal(code, 0)
-  t.match(output, /^\S+Z +payments\.create +200 +- /m)
-  t.match(output, /^\S+Z +payments\.create +403 +\S.* /m)
+  t.match(output, /^\S+Z +200 +payments\.create +gatewright on .* - +\S{36} +- *$/m)
+  t.match(
+    output,
+    /^\S+Z +403 +payments\.create +gatewright on .* daily limit, [\d.]+ left +\S{36} +Spending /m,
+  )
   t.notMatch(output, 'requests.list', 'without those of the command itself')
 })
 

@@ -163,7 +163,7 @@ t.test('prints short instants and colours to a terminal only', async t => {
   const list = ['keys', 'list', partnerId]
   t.match((await run(undefined, ...list)).out, /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/)
   const shown = (await run(100, ...list)).out
-  t.match(shown, / live +\d\d-\d\d \d\d:\d\d +- +\d+ scopes$/m)
+  t.match(shown, / live +\d\d-\d\d \d\d:\d\d +- +- +\d+ scopes$/m)
   const colored = await runCommand(list, { env, ask: undefined, terminal: { width: 100, colors: true } })
   t.match(colored.out, '\u001b[32mlive\u001b[0m')
   // eslint-disable-next-line no-control-regex

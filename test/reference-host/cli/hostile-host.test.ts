@@ -76,7 +76,10 @@ const BODIES = [
   JSON.stringify({ data: { events: [], nextCursor: { a: 1 } } }),
   JSON.stringify({
     data: {
-      keys: [{ id: 7, label: {}, lastUsedAt: 'soon', scopes: 5, revokedAt: [] }],
+      keys: [
+        { id: 7, label: {}, lastUsedAt: 'soon', scopes: 5, revokedAt: [], policy: { limits: [null, 5, {}] } },
+        { policy: [7, { limits: 7, dailySpendCapCents: '1' }] },
+      ],
       requests: [{ id: 'r', createdAt: 'soon', operation: 1, status: {}, message: [] }],
     },
   }),
@@ -85,7 +88,7 @@ const BODIES = [
 t.test('a command at a host that answers anything ends with a message and without a stack trace', async t => {
   const commands = [
     ['my-keys', 'list'],
-    ['my-keys', 'create'],
+    ['my-keys', 'create', 'agent'],
     ['my-keys', 'revoke', 'key_2'],
     ['pay', `0x${'1'.repeat(40)}`, '1.00'],
     ['requests', 'tail', '--once'],
@@ -141,7 +144,9 @@ t.test(
           Math.min(...pausesOf(cameAt['/auth/cli/poll'])) >= 450,
           `pollIntervalMs ${JSON.stringify(pollIntervalMs)}`,
         )
-        t.same(notes, ['Open https://x\\u000a\nand type this code: A\\u001b[2J'])
+        t.same(notes, [
+          'Open https://x\\u000a\nand type this code: A\\u001b[2J\nWaiting for your approval, 30 min left. Ctrl-C ends it.',
+        ])
       }),
     )
   },

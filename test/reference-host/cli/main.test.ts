@@ -45,7 +45,7 @@ t.test(
     t.same(await run('', 'keys', 'revoke', keyId), { code: 1, out: '', problem: 'Canceled.' })
     t.match(questions, [
       new RegExp(
-        `^Revoke key ${keyId} \\(gw_sandbox_partner_\\w+…, live, never used\\) of ${partnerId}\\.\nWhoever uses [^]*Continue\\? \\[y/N\\] $`,
+        `^Revoke ${keyId} of ${partnerId}\\? It has sessions of its users and 0 keys below it\\. Never used\\.\nWhoever uses [^]*Continue\\? \\[y/N\\] $`,
       ),
     ])
     t.match(await run('yes', 'keys', 'revoke', 'nope'), { code: 1, problem: /no key nope/ })

@@ -142,7 +142,7 @@ t.test('commands on an account, and those that go on, end when their output cann
     t.notMatch(errors, / {4}at /, args.join(' '))
     t.same(await run('closed pipe', args, login), { code: 1, errors: '' }, args.join(' '))
   }
-  const made = await run('closed pipe', ['my-keys', 'create'], login)
+  const made = await run('closed pipe', ['my-keys', 'create', 'agent'], login)
   t.equal(made.code, 1)
   t.match(made.errors, /\nKey the-key-id was made, but not shown.*my-keys revoke the-key-id\n$/)
   t.notMatch(made.errors, /secret/)

@@ -2,8 +2,14 @@ import type { EpochMs } from '@gatewright/kernel'
 import { escapedLine, type Style, wrap } from '../observability/terminal.ts'
 import { money } from '../schemas/us-dollars.ts'
 
-/** How a value is shown. An `id` is never cut: it is pasted into the next command. */
-export type CellKind = 'text' | 'id' | 'cents' | 'instant' | 'state' | 'list'
+/**
+ * How a value is shown. An `id` is never cut: it is pasted into the next command. A terminal shows the first `SHORT_ID` characters of a
+ * `shortId`, which the command that shows one row takes, too.
+ */
+export type CellKind = 'text' | 'id' | 'shortId' | 'cents' | 'instant' | 'state' | 'list'
+
+/** How many characters of a long id a terminal shows. */
+export const SHORT_ID = 8
 
 /** A column of a table: its head, and how its values are shown. */
 export interface Column {
@@ -44,6 +50,7 @@ export function shownCell(value: unknown, { head, kind }: Column, now: EpochMs):
 function shownValue(value: unknown, kind: CellKind, now: EpochMs): string {
   if (kind === 'cents' && typeof value === 'number') return money(value)
   if (kind === 'instant' && typeof value === 'string') return shortInstant(value, now)
+  if (kind === 'shortId') return cellText(value).slice(0, SHORT_ID)
   return cellText(value)
 }
 

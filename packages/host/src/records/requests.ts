@@ -163,6 +163,9 @@ export const requests = {
   async findAnywhere(db: SqlQueries, id: string): Promise<RecordedRequest | undefined> {
     return (await records.select(db, 'where id = $1', [id]))[0]
   },
+  /** Finds requests of any account whose id begins with a text of letters and digits: two at most. */
+  findByStart: (db: SqlQueries, start: string): Promise<RecordedRequest[]> =>
+    records.select(db, 'where id >= $1 and id < $2 order by id limit 2', [start, `${start}~`]),
   /**
    * Counts the refusals since an instant by account, key, operation, code and rule: the most frequent first. It reads the
    * `NEWEST_SEARCHED` newest requests at most.

@@ -5,19 +5,23 @@ import { loginCommand, logoutCommand } from './login-command.ts'
 import { readLogin } from './login-file.ts'
 import { payCommand } from './pay-command.ts'
 import { tailCommand } from './requests-command.ts'
+import { limitsOf, limitWords } from '../../product/limit-words.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 const listKeys: StartCommand = {
   name: 'my-keys list',
   takes: [],
-  summary: 'List your API keys, newest first, at most 100',
+  flags: { consoles: 'list the keys behind console sign-ins instead, which no program can use' },
+  summary: 'List your API keys, newest first, at most 100. * marks the key of this login',
   example: '',
-  async start({ env }) {
+  async start({ env, args: { flags } }) {
     const login = await readLogin(env)
     const headers = await sessionOf(login)
     const { data } = await call(login.host, '/user/v1/keys?limit=100', { method: 'GET', headers })
-    const keys = rowsOf(login.host, data, 'keys')
+    const keys = rowsOf(login.host, data, 'keys').filter(
+      key => (key['console'] === true) === flags.has('consoles'),
+    )
     const stateOf = ({ revokedAt, expiresAt }: Row): string => {
       if (revokedAt !== null) return 'revoked'
       return typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'live'
@@ -30,9 +34,17 @@ const listKeys: StartCommand = {
           { head: 'LABEL', kind: 'text' },
           { head: 'STATE', kind: 'state' },
           { head: 'LAST USED', kind: 'instant' },
+          { head: 'LIMITS', kind: 'text' },
           { head: 'SCOPES', kind: 'list' },
         ],
-        rows: keys.map(key => [key['id'], key['label'], stateOf(key), key['lastUsedAt'], key['scopes']]),
+        rows: keys.map(key => [
+          key['id'],
+          `${key['id'] === login.keyId ? '* ' : ''}${typeof key['label'] === 'string' ? key['label'] : '-'}`,
+          stateOf(key),
+          key['lastUsedAt'],
+          limitWords([key['policy']].flat().flatMap(limitsOf)) || null,
+          key['scopes'],
+        ]),
         dropFirst: ['SCOPES', 'LAST USED'],
       },
       empty: 'No keys.',
@@ -40,10 +52,10 @@ const listKeys: StartCommand = {
   },
 }
 
-function newKeyOf({ options }: CommandArguments) {
-  const { label, scopes } = options
+function newKeyOf({ positional: [label = ''], options }: CommandArguments) {
+  const { scopes } = options
   return {
-    ...(label === undefined ? {} : { label }),
+    label,
     ...(scopes === undefined ? {} : { scopes: scopes.split(',').map(scope => scope.trim()) }),
     policy: policyOf(options),
   }
@@ -51,14 +63,13 @@ function newKeyOf({ options }: CommandArguments) {
 
 const createKey: StartCommand = {
   name: 'my-keys create',
-  takes: [],
+  takes: ['NAME'],
   options: {
-    label: 'what you call it',
     scopes: 'comma-separated; default: those of your login',
     ...POLICY_OPTIONS,
   },
-  summary: 'Create a key below that of your login, for a program',
-  example: '--label agent-shopping --daily 50.00 --payment 10.00',
+  summary: 'Create a key below that of your login, for a program. NAME is what you call it',
+  example: 'agent-shopping --daily 50.00 --payment 10.00',
   check: newKeyOf,
   async start({ env, args }) {
     const login = await readLogin(env)

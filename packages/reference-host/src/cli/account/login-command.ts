@@ -2,6 +2,8 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { escapedLine, money } from '@gatewright/host/internal'
 import { type CommandArguments, CommandError, type StartCommand } from '@gatewright/host/cli'
+import { toChecksumAddress } from '@gatewright/signature-verifier/internal'
+import { isEthereumAddress } from '../../chain/addresses.ts'
 import { call, hostArgument, sessionOf, textsOf } from './host-client.ts'
 import { findLogin, type Login, readLogin, removeLogin, writeLogin } from './login-file.ts'
 import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
@@ -53,15 +55,18 @@ export const loginCommand: StartCommand = {
       body: { clientName: label, label, scopes: SCOPES, policy },
     })
     const { url, code, requestToken } = textsOf(host, started.data, ['url', 'code', 'requestToken'])
-    progress(`Open ${escapedLine(url)}\nand type this code: ${escapedLine(code)}`)
-    const { token, limits } = await approved(host, requestToken, pollMs(started.data['pollIntervalMs']))
+    const msLeft = msUntil(started.data['expiresAt'])
+    progress(`Open ${escapedLine(url)}\nand type this code: ${escapedLine(code)}\n${waitingText(msLeft)}`)
+    const intervalMs = pollMs(started.data['pollIntervalMs'])
+    const { token, limits } = await approved({ host, requestToken, intervalMs, msLeft }, progress)
     const { data } = await call(host, '/identity/user-api-keys', {
       headers: { authorization: `Bearer ${token}` },
       body: {},
     })
     const { userKeyId, userApiKey } = textsOf(host, data, ['userKeyId', 'userApiKey'])
     const { walletAddress: wallet } = data
-    const walletAddress = typeof wallet === 'string' ? wallet : null
+    const walletAddress =
+      typeof wallet === 'string' && isEthereumAddress(wallet) ? toChecksumAddress(wallet) : null
     const login = { host, keyId: userKeyId, key: userApiKey, walletAddress }
     const file = writeLogin(env, login)
     const oldKey = revokesOld ? await revokeOld(old) : undefined
@@ -130,21 +135,42 @@ function limitsOf(host: string, session: unknown): KeyLimits {
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 
-/** Polls until the person has approved the request. */
+/** How long until an instant that a host named, in ms: at most `APPROVAL_MS`, also if it named none. */
+function msUntil(expiresAt: unknown): number {
+  const left = typeof expiresAt === 'string' ? Date.parse(expiresAt) - Date.now() : Number.NaN
+  return left > 0 && left < APPROVAL_MS ? left : APPROVAL_MS
+}
+
+/** A request that waits for a person. */
+interface OpenRequest {
+  readonly host: string
+  readonly requestToken: string
+  /** The pause between two polls. */
+  readonly intervalMs: number
+  readonly msLeft: number
+}
+
+const minutesOf = (ms: number): number => Math.ceil(ms / 60_000)
+const waitingText = (ms: number): string =>
+  `Waiting for your approval, ${minutesOf(ms)} min left. Ctrl-C ends it.`
+
+/** Polls until the person has approved the request. Says each minute how much time is left. */
 async function approved(
-  host: string,
-  requestToken: string,
-  intervalMs: number,
+  { host, requestToken, intervalMs, msLeft }: OpenRequest,
+  progress: (text: string) => void,
 ): Promise<{ readonly token: string; readonly limits: KeyLimits }> {
-  const endAt = performance.now() + APPROVAL_MS
-  while (performance.now() < endAt) {
+  const endAt = performance.now() + msLeft
+  let minutes = minutesOf(msLeft)
+  for (let left = msLeft; left > 0; left = endAt - performance.now()) {
+    if (minutesOf(left) < minutes) progress(waitingText(left))
+    minutes = minutesOf(left)
     await sleep(intervalMs)
     const { data } = await call(host, '/auth/cli/poll', { body: { requestToken } })
     if (data['status'] === 'completed')
       return { token: textsOf(host, data, ['token']).token, limits: limitsOf(host, data['session']) }
     if (data['status'] !== 'pending') throw new CommandError('The host answers no sign-in.')
   }
-  throw new CommandError('Nobody has approved the sign-in for 30 minutes. Run npx gatewright login again.')
+  throw new CommandError('Nobody has approved the sign-in in time. Run npx gatewright login again.')
 }
 
 /** Revokes the key of the login, and forgets it. */

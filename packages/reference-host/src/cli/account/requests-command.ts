@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { escapedLine } from '@gatewright/host/internal'
+import { escapedLine, SHORT_ID } from '@gatewright/host/internal'
 import { CommandError, type CommandOutput, printLine, type StartCommand } from '@gatewright/host/cli'
 import { call, isPassing, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
+import { whyRefused } from '../../product/why-refused.ts'
 
 const INTERVAL_MS = 2000
 /** A session of a command lives a minute. */
@@ -20,7 +21,12 @@ interface KeptRequest {
   readonly operation: string | null
   readonly status: number
   readonly error: string | null
+  readonly rule: string | null
   readonly message: string | null
+  readonly details: unknown
+  readonly keyId: string | null
+  /** The label of its key, or the id of a key that has none. */
+  readonly key: string | null
 }
 
 /** A page of requests, newest first. */
@@ -43,22 +49,24 @@ export const tailCommand: StartCommand = {
     const login = await readLogin(env)
     const isShown = ({ operation }: KeptRequest): boolean => operation !== 'requests.list'
     if (flags.has('once')) {
-      const { requests } = await readPage(login, await sessionOf(login))
+      const session = await newSession(login)
+      const { requests } = await readPage(login, session)
       return table(requests.filter(isShown).toReversed())
     }
     /** The ids of the poll before. */
     let seen: ReadonlySet<string> | undefined
     let session: Session | undefined
     let problem: string | undefined
+    if (!json) await printLine(HEADING)
     for (;;) {
       const isNew: boolean = session === undefined || performance.now() - session.since > SESSION_MS
       try {
         session = isNew || !session ? await newSession(login) : session
-        const latest = await readLatest(login, session.headers, seen)
+        const latest = await readLatest(login, session, seen)
         for (const request of latest
           .filter(each => isShown(each) && seen?.has(each.id) !== true)
           .toReversed())
-          await printLine(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
+          await printLine(json ? escapedLine(JSON.stringify(request)) : linesOf(request))
         seen = new Set(latest.map(({ id }) => id))
         if (problem !== undefined) progress(`${login.host} answers again.`)
         problem = undefined
@@ -73,16 +81,24 @@ export const tailCommand: StartCommand = {
   },
 }
 
-type Headers = Readonly<Record<string, string>>
-
 interface Session {
-  readonly headers: Headers
+  readonly headers: Readonly<Record<string, string>>
+  /** The labels of the account's keys, by their ids. */
+  readonly labels: ReadonlyMap<string, string>
   /** When it was created, on the clock of `performance.now()`. */
   readonly since: number
 }
 
 async function newSession(login: Login): Promise<Session> {
-  return { since: performance.now(), headers: await sessionOf(login) }
+  const since = performance.now()
+  const headers = await sessionOf(login)
+  const { data } = await call(login.host, '/user/v1/keys?limit=100', { method: 'GET', headers })
+  const labels = new Map<string, string>()
+  for (const { id, label, console } of rowsOf(login.host, data, 'keys')) {
+    const name = console === true ? 'Console' : label
+    if (typeof id === 'string' && typeof name === 'string') labels.set(id, name)
+  }
+  return { since, headers, labels }
 }
 
 /**
@@ -90,13 +106,13 @@ async function newSession(login: Login): Promise<Session> {
  */
 async function readLatest(
   login: Login,
-  headers: Headers,
+  session: Session,
   seen: ReadonlySet<string> | undefined,
 ): Promise<readonly KeptRequest[]> {
   const latest: KeptRequest[] = []
   let cursor: string | undefined
   for (let pages = 1; ; pages += 1) {
-    const page = await readPage(login, headers, cursor)
+    const page = await readPage(login, session, cursor)
     latest.push(...page.requests)
     const isLast = page.nextCursor === null || pages === MAX_PAGES
     if (isLast || seen === undefined || page.requests.some(({ id }) => seen.has(id))) return latest
@@ -105,7 +121,7 @@ async function readLatest(
   }
 }
 
-async function readPage(login: Login, headers: Headers, cursor?: string): Promise<KeptPage> {
+async function readPage(login: Login, { headers, labels }: Session, cursor?: string): Promise<KeptPage> {
   const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
   const path = `/user/v1/requests?limit=${PAGE}${after}`
   const { data } = await call(login.host, path, { method: 'GET', headers })
@@ -115,16 +131,36 @@ async function readPage(login: Login, headers: Headers, cursor?: string): Promis
     operation: textOrNull(row['operation']),
     status: Number(row['status']),
     error: textOrNull(row['error']),
+    rule: textOrNull(row['rule']),
     message: textOrNull(row['message']),
+    details: row['details'],
+    keyId: textOrNull(row['keyId']),
+    key: labels.get(String(row['keyId'])) ?? textOrNull(row['keyId']),
   }))
   return { requests, nextCursor: textOrNull(nextCursor) }
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-function lineOf({ createdAt, operation, status, error, message, id }: KeptRequest): string {
-  const why = error === null ? '' : `  ${error}  ${message ?? ''}`
-  return escapedLine(`${createdAt.slice(11, 19)}  ${(operation ?? '-').padEnd(24)}  ${status}  ${id}${why}`)
+/** The columns of lines, which fit in 80 characters with a key of 16 and the start of a request's id. */
+const columns = (
+  ...cells: readonly [at: string, status: string, operation: string, key: string, id: string]
+) => [cells[0].padEnd(8), cells[1].padEnd(6), cells[2].padEnd(26), cells[3].padEnd(20), cells[4]].join('  ')
+const HEADING = columns('AT (UTC)', 'STATUS', 'OPERATION', 'KEY', 'REQUEST')
+
+/** A line of a request, and one below it for why it was refused. */
+function linesOf(request: KeptRequest): string {
+  const { createdAt, operation, status, error, rule, message, key, id } = request
+  const line = columns(
+    createdAt.slice(11, 19),
+    String(status),
+    operation ?? '-',
+    key ?? '-',
+    id.slice(0, SHORT_ID),
+  )
+  if (error === null) return escapedLine(line)
+  const why = [error, rule].filter(Boolean).join(' ')
+  return `${escapedLine(line)}\n          ${escapedLine(`${why}: ${message ?? ''}`)}`
 }
 
 function table(requests: readonly KeptRequest[]): CommandOutput {
@@ -133,19 +169,23 @@ function table(requests: readonly KeptRequest[]): CommandOutput {
     table: {
       columns: [
         { head: 'AT', kind: 'instant' },
-        { head: 'OPERATION', kind: 'text' },
         { head: 'STATUS', kind: 'text' },
-        { head: 'WHY', kind: 'text' },
-        { head: 'REQUEST', kind: 'id' },
+        { head: 'OPERATION', kind: 'text' },
+        { head: 'KEY', kind: 'text' },
+        { head: 'WHY', kind: 'state' },
+        { head: 'REQUEST', kind: 'shortId' },
+        { head: 'MESSAGE', kind: 'text' },
       ],
       rows: requests.map(each => [
         each.createdAt,
-        each.operation,
         each.status,
-        each.message ?? each.error,
+        each.operation,
+        each.key,
+        whyRefused(each) || null,
         each.id,
+        each.message,
       ]),
-      dropFirst: ['AT'],
+      dropFirst: ['MESSAGE'],
     },
     empty: 'No requests.',
   }

@@ -93,12 +93,11 @@ export async function endCardsOfKeys(
 ): Promise<number> {
   if (choice === 'keep' || revoked.length === 0) return 0
   const { keys } = await backend.issuer.keys.load(accountId)
-  const lineages = new Set(revoked.flatMap(id => lineagesFrom(keys, id)).map(each => each.lineageId))
-  const keyIds = new Set(keys.filter(key => lineages.has(key.lineageId)).map(key => key.id))
+  const tree = treeOf(keys, revoked)
   const now = clock.now()
-  await db.transaction(tx => recordEnded(tx, accountId, keyIds, now))
+  await db.transaction(tx => recordEnded(tx, accountId, tree.keyIds, now))
   let ended = 0
-  for (const id of await cardsOf(db, accountId, { lineages, keyIds })) {
+  for (const id of await cardsOf(db, accountId, tree)) {
     const isEnded = await db.transaction(async tx => {
       const card = await cards.lock(tx, accountId, id)
       if (!card || card.status === 'canceled' || (choice === 'lock' && card.status === 'locked')) return false
@@ -109,6 +108,21 @@ export async function endCardsOfKeys(
     if (isEnded) ended += 1
   }
   return ended
+}
+
+/** The ids of the open cards that keys, or keys below them, made or have revealed. `keys` are all of the account. */
+export function openCardsOfKeys(
+  db: SqlClient,
+  keys: readonly ApiKey[],
+  { accountId, keyIds: from }: RevokedKeys,
+): Promise<ReadonlySet<string>> {
+  return cardsOf(db, accountId, treeOf(keys, from))
+}
+
+/** The lineages and the keys of a tree. */
+function treeOf(keys: readonly ApiKey[], from: readonly string[]) {
+  const lineages = new Set(from.flatMap(id => lineagesFrom(keys, id)).map(each => each.lineageId))
+  return { lineages, keyIds: new Set(keys.filter(key => lineages.has(key.lineageId)).map(key => key.id)) }
 }
 
 /** The open cards that keys of a tree made or have revealed. */

@@ -6,14 +6,16 @@ import {
   UsageError,
   type CommandArguments,
 } from '@gatewright/host/cli'
-import { heldKeysOf, unwrap } from '@gatewright/host/internal'
+import { heldKeysOf, keySession, unwrap } from '@gatewright/host/internal'
 import { cardChoiceOf, defaultChoice, endCardsOfKeys, type CardChoice } from '../cards/ended-keys.ts'
 import type { KeyRecord } from '@gatewright/session-issuer'
 import { accountOf } from '../find-account.ts'
 import { explainCommand } from './explain-command.ts'
+import { limitsOf, limitWords, type Limit } from '../../product/limit-words.ts'
 import { pauseCommand, resumeCommand } from './pause-commands.ts'
 import { auditCommand } from './audit-command.ts'
-import { describeKey, revokedKeyOutput } from './key-output.ts'
+import { describeKey, keyFields, revokedKeyOutput } from './key-output.ts'
+import { revokedKeySubject } from './revoked-key-subject.ts'
 
 /** Commands on API keys, on the keys that sign sessions, and on the log of their changes. None shows a secret. */
 export const commands: readonly Command<HostServices>[] = [
@@ -31,7 +33,13 @@ export const commands: readonly Command<HostServices>[] = [
       const held = await heldKeysOf(backend.sql, accountId)
       const listed = keys.filter(key => key.console === flags.has('consoles'))
       const sorted = listed.toSorted((a, b) => b.createdAt - a.createdAt)
-      return sorted.map(key => describeKey(key, clock.now(), held))
+      const policies = await backend.issuer.keys.policies([...new Set(sorted.flatMap(key => key.policyIds))])
+      const limitsOfKey = ({ policyIds }: KeyRecord): Limit[] =>
+        policies.filter(({ id }) => policyIds.includes(id)).flatMap(({ document }) => limitsOf(document))
+      return sorted.map(key => ({
+        ...describeKey(key, clock.now(), held),
+        limits: limitWords(limitsOfKey(key)) || null,
+      }))
     },
     columns: {
       KEY: 'id',
@@ -39,6 +47,7 @@ export const commands: readonly Command<HostServices>[] = [
       STATE: 'state',
       CREATED: 'createdAt',
       'LAST USED': 'lastUsedAt',
+      LIMITS: 'limits',
       SCOPES: 'scopes',
     },
     dropFirst: ['SCOPES', 'CREATED'],
@@ -49,16 +58,17 @@ export const commands: readonly Command<HostServices>[] = [
     takes: ['KEY_ID'],
     summary: 'Show an API key with its policies, from the root of its chain to its own',
     example: '4fJ2sVbXq81TzKpL',
-    async run({ backend, clock }, { positional: [keyId = ''] }) {
+    async run({ backend, clock, guard }, { positional: [keyId = ''] }) {
       const key = await backend.issuer.keys.find(keyId)
       if (!key) throw new CommandError(`no key ${keyId}`)
-      const policies = await backend.issuer.keys.policies(key.policyIds)
-      const documentOf = (id: string): unknown => policies.find(policy => policy.id === id)?.document ?? null
+      const stored = await backend.issuer.keys.policies(key.policyIds)
+      const documentOf = (id: string): unknown => stored.find(policy => policy.id === id)?.document ?? null
+      const policies = key.policyIds.map(id => ({ id, document: documentOf(id) }))
       const data = {
         ...describeKey(key, clock.now(), await heldKeysOf(backend.sql, key.accountId)),
-        policies: key.policyIds.map(id => ({ id, document: documentOf(id) })),
+        policies,
       }
-      return { data, fields: data }
+      return { data, fields: keyFields(data, await guard.caps(keySession(key))) }
     },
   },
   {
@@ -78,11 +88,7 @@ export const commands: readonly Command<HostServices>[] = [
       } = args
       const key = await backend.issuer.keys.find(keyId)
       if (!key) throw new CommandError(`no key ${keyId}`)
-      const { keyPrefix, state, lastUsedAt, accountId } = describeKey(key, clock.now())
-      const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`
-      const choice = choiceFor(key, args)
-      const cards = choice === undefined ? '' : `, and ${choice} its cards`
-      return `Revoke key ${keyId} (${keyPrefix}…, ${state}, ${used}) of ${accountId}${cards}.`
+      return revokedKeySubject({ backend, clock }, key, choiceFor(key, args))
     },
     async run({ issuer, backend, clock }, args) {
       const {

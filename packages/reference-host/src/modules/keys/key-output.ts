@@ -1,7 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { isoOrNull } from '@gatewright/host/internal'
+import { type Fields, isoOrNull } from '@gatewright/host/internal'
 import type { CommandOutput } from '@gatewright/host/cli'
-import type { ApiKey } from '@gatewright/session-issuer'
+import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
+import { type Limit, rightsSentence } from '../../product/limit-words.ts'
 import { cardWords, endedCards, type CardChoice } from '../cards/ended-keys.ts'
 
 /** Returns the members of a key that commands show: never its digest. `held` has the ids of keys that are denied since a restore. */
@@ -33,6 +34,38 @@ export function describeKey(key: ApiKey, now: EpochMs, held: ReadonlySet<string>
     revokedAt: isoOrNull(key.revokedAt),
     pauses: key.pauses.map(({ at, ...pause }) => ({ ...pause, at: isoOrNull(at) })),
   }
+}
+
+/** A key with its policies, from the root of its chain to its own. */
+type ShownKey = ReturnType<typeof describeKey> & {
+  readonly policies: readonly { readonly id: string; readonly document: unknown }[]
+}
+
+/** The rules of a policy that `rightsSentence` says by its limits. */
+const SAID = new Set(['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents', 'limits'])
+
+/** Returns what a person reads of a key: a sentence of what it may do, who made it, and the rules of its policies that are no limits on money. */
+export function keyFields(
+  { policies, createdBy, rotatedBy, ...key }: ShownKey,
+  caps: readonly Limit[],
+): Fields {
+  const documents = policies.map(({ document }) => document)
+  const rules = documents.flatMap(document => Object.entries(document ?? {}))
+  const known = Object.entries(key).filter(([, value]) => value !== null)
+  return {
+    ...Object.fromEntries(known),
+    may: rightsSentence({ scopes: key.scopes, limits: caps, documents }),
+    ...Object.fromEntries(rules.filter(([rule]) => !SAID.has(rule))),
+    ...(createdBy && { createdBy: makerWords(createdBy) }),
+    ...(rotatedBy && { rotatedBy: makerWords(rotatedBy) }),
+    policies: policies.map(({ id }) => id),
+  }
+}
+
+/** Says who made a key. */
+function makerWords(maker: NonNullable<KeyRecord['createdBy']>): string {
+  const sessionId = maker.sessionIds.at(-1)
+  return sessionId === undefined ? `key ${maker.keyId}` : `session ${sessionId} of key ${maker.keyId}`
 }
 
 /** The output of a command that revoked a key. `cards`: what it did with the cards of the key. */

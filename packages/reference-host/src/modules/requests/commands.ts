@@ -6,7 +6,16 @@ import {
   CommandError,
   UsageError,
 } from '@gatewright/host/cli'
-import { instantArgument, integerArgument, REQUEST_OUTCOMES, requests } from '@gatewright/host/internal'
+import {
+  instantArgument,
+  integerArgument,
+  REQUEST_OUTCOMES,
+  type RecordedRequest,
+  requests,
+  SHORT_ID,
+} from '@gatewright/host/internal'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { whyRefused } from '../../product/why-refused.ts'
 import { accountOf } from '../find-account.ts'
 import { operatorRequestData, type RequestFilter } from './fields.ts'
 
@@ -30,21 +39,28 @@ export const commands: readonly Command<Pick<HostServices, 'backend'>>[] = [
     summary: 'List kept requests and what was decided about them, newest first',
     example: '--outcome refused --limit 20',
     check: ({ options }) => void filterOf(options),
-    async rows({ backend: { sql } }, { options }) {
+    async rows({ backend }, { options }) {
+      const { sql } = backend
       const { account } = options
       const accountId = account === undefined ? undefined : await accountOf(sql, account)
       const found = await requests.list(sql, { accountId, ...filterOf(options) })
-      return found.map(operatorRequestData)
+      const labels = await labelsOf(backend, found)
+      return found.map(row => ({
+        ...operatorRequestData(row),
+        keyLabel: labels.get(row.keyId ?? '') ?? null,
+        why: whyRefused({ error: row.code, rule: row.rule, details: row.details }) || null,
+      }))
     },
     columns: {
       AT: 'createdAt',
       STATUS: 'status',
       OPERATION: 'operation',
-      ERROR: ({ error, rule }) => [error, rule].filter(Boolean).join(' '),
-      KEY: 'keyId',
-      REQUEST: 'id',
+      KEY: ({ keyLabel, keyId }) => keyLabel ?? keyId,
+      WHY: { value: 'why', kind: 'state' },
+      REQUEST: { value: 'id', kind: 'shortId' },
+      MESSAGE: 'message',
     },
-    dropFirst: ['KEY', 'ERROR'],
+    dropFirst: ['MESSAGE'],
     empty: 'No requests.',
     note(rows, { options }) {
       const last = rows.at(-1)
@@ -56,10 +72,11 @@ export const commands: readonly Command<Pick<HostServices, 'backend'>>[] = [
   {
     name: 'requests show',
     takes: ['REQUEST_ID'],
-    summary: 'Show a kept request and why it was refused. REQUEST_ID is the X-Request-Id of its response',
+    summary:
+      'Show a kept request and why it was refused. REQUEST_ID is the X-Request-Id of its response, or what requests list shows of it',
     example: '0ffe0345-6c0a-4d53-8a4e-6f4f8a3a2b11',
     async run({ backend: { sql } }, { positional: [id = ''] }) {
-      const found = await requests.findAnywhere(sql, id)
+      const found = await requestOf(sql, id)
       if (!found)
         throw new CommandError(
           `no kept request ${id}: it may be a read that succeeded, too old, or not written yet`,
@@ -69,6 +86,32 @@ export const commands: readonly Command<Pick<HostServices, 'backend'>>[] = [
     },
   },
 ]
+
+/** Finds a request by its id, or by the start of it that a terminal shows. Throws a `CommandError` if several begin so. */
+async function requestOf(sql: SqlQueries, id: string): Promise<RecordedRequest | undefined> {
+  const found = await requests.findAnywhere(sql, id)
+  if (found || id.length !== SHORT_ID) return found
+  const [first, ...more] = await requests.findByStart(sql, id)
+  if (more.length > 0)
+    throw new CommandError(
+      `several requests begin with ${id}: give the whole id, which requests list --json prints`,
+    )
+  return first
+}
+
+/** The labels of the keys of requests, by the ids of the keys. */
+async function labelsOf(
+  { issuer }: HostServices['backend'],
+  found: readonly RecordedRequest[],
+): Promise<ReadonlyMap<string, string>> {
+  const labels = new Map<string, string>()
+  for (const keyId of new Set(found.flatMap(row => row.keyId ?? []))) {
+    const key = await issuer.keys.find(keyId)
+    const label = key?.console === true ? 'Console' : key?.label
+    if (label) labels.set(keyId, label)
+  }
+  return labels
+}
 
 function filterOf(options: CommandArguments['options']): RequestFilter {
   const { outcome, operation, rule, key, before } = options

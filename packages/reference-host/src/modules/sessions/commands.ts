@@ -8,10 +8,9 @@ import {
   type CommandOutput,
 } from '@gatewright/host/cli'
 import { MAX_LISTED, isoOrNull, unwrap } from '@gatewright/host/internal'
-import type { SessionRecord } from '@gatewright/session-issuer'
 import { cardChoiceOf, cardWords, endCardsOfKeys, endedCards } from '../cards/ended-keys.ts'
-import { describeKey } from '../keys/key-output.ts'
 import { accountOf } from '../find-account.ts'
+import { liveSessionsOf } from '../keys/live-sessions.ts'
 
 type SessionCommandServices = Pick<HostServices, 'backend' | 'clock' | 'issuer'>
 
@@ -24,7 +23,7 @@ export const commands: readonly Command<SessionCommandServices>[] = [
     example: 'usr_79db7a61096340598de4661d67683883',
     async rows({ backend, clock }, { positional: [owner = ''] }) {
       const accountId = await accountOf(backend.sql, owner)
-      const found = await liveSessions(backend.issuer, accountId, clock.now())
+      const found = await liveSessionsOf(backend.issuer, accountId, clock.now())
       return found.map(({ sessionId, keyId, surface, scopes, label, ancestry, ...session }) => ({
         sessionId,
         keyId,
@@ -77,32 +76,6 @@ export const commands: readonly Command<SessionCommandServices>[] = [
     },
   },
 ]
-
-/**
- * Lists the live sessions of an account, latest end first, at most `MAX_LISTED`. A session ends with its key, and when its key is
- * changed: the row of the session does not say so.
- */
-async function liveSessions(
-  { keys, sessions }: Pick<HostServices['backend']['issuer'], 'keys' | 'sessions'>,
-  accountId: string,
-  now: number,
-): Promise<readonly SessionRecord[]> {
-  const live: SessionRecord[] = []
-  /** The versions of live keys. Those of a session of a partner belong to another account. */
-  const versions = new Map<string, number | undefined>()
-  let page = await sessions.list(accountId, MAX_LISTED, now)
-  for (let last = page.at(-1); last; last = page.at(-1)) {
-    for (const keyId of new Set(page.map(session => session.keyId))) {
-      if (versions.has(keyId)) continue
-      const key = await keys.find(keyId)
-      versions.set(keyId, key && describeKey(key, now).state === 'live' ? key.version : undefined)
-    }
-    live.push(...page.filter(({ keyId, keyVersion }) => versions.get(keyId) === keyVersion))
-    if (live.length >= MAX_LISTED || page.length < MAX_LISTED) break
-    page = await sessions.list(accountId, MAX_LISTED, now, { at: last.expiresAt, id: last.sessionId })
-  }
-  return live.slice(0, MAX_LISTED)
-}
 
 async function endWithKeys(
   { issuer, backend, clock }: SessionCommandServices,
