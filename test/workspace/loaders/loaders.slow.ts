@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import t from 'tap'
@@ -6,27 +6,36 @@ import { runNode } from '../../harness/node.ts'
 import { turnOf } from '../../harness/turns.ts'
 import { installInto } from '../empty-project.ts'
 import { tarballsIn } from '../quick-starts/tarballs.ts'
-import { LOADERS } from './loaders.ts'
-import { PACKAGES, PAID_ONCE, PROGRAMS } from './programs.ts'
+import { JEST_29_LOADERS, LOADERS } from './loaders.ts'
+import { JEST_29, PACKAGES, PAID_ONCE, PROGRAMS } from './programs.ts'
 
 // In the temporary folder, where no node_modules of this checkout lie above the project.
 mkdirSync('build/loaders', { recursive: true })
 t.setTimeout(600_000)
 const directory = resolve(mkdtempSync('build/loaders/'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const tarballs = tarballsIn(directory)(['gatewright'])
 const project = join(directory, 'project')
-installInto(project, [...tarballsIn(directory)(['gatewright']), ...PACKAGES])
+installInto(project, [...tarballs, ...PACKAGES])
+const withJest29 = join(directory, 'jest-29')
 
-/** Each loader with each kind of server. The quick starts cover Next.js, which has an entry of its own. */
-const cells = Object.keys(LOADERS).flatMap(loader =>
+/** Each loader with each kind of server. The quick starts run a real server of Next.js. */
+const cells = Object.keys({ ...LOADERS, ...JEST_29_LOADERS }).flatMap(loader =>
   (Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[]).map(kind => ({ loader, kind })),
 )
+
+/** Returns the project of a loader. That of jest 29 is made when a cell needs it. */
+function projectOf(loader: string): string {
+  if (!(loader in JEST_29_LOADERS)) return project
+  if (!existsSync(withJest29)) installInto(withJest29, [...tarballs, ...JEST_29])
+  return withJest29
+}
 
 t.test('every loader runs a server from tarballs, which pays once', async t => {
   for (const { loader, kind } of turnOf(cells, 9)) {
     const name = `${loader}: ${kind}`
-    const folder = join(project, name.replace(/\W+/g, '-'))
-    const args = LOADERS[loader]?.(folder, PROGRAMS[kind]) ?? []
+    const folder = join(projectOf(loader), name.replace(/\W+/g, '-'))
+    const args = (LOADERS[loader] ?? JEST_29_LOADERS[loader])?.(folder, PROGRAMS[kind]) ?? []
     const { PATH, HOME } = process.env
     const { code, output } = await runNode(args, { PATH, HOME }, folder)
     const isTest = /jest|vitest/.test(loader)

@@ -78,6 +78,21 @@ const SWC = {
   },
 }
 
+const plainJest = made(
+  program => ({ 'app.test.js': javascript(program + TEST, 'cjs') }),
+  jest({ transform: {} }),
+)
+const tsJest = made(
+  program => ({ 'app.spec.ts': program + TEST, 'tsconfig.json': TSCONFIG_NODENEXT }),
+  jest({ testRegex: String.raw`.*\.spec\.ts$`, transform: { [String.raw`^.+\.(t|j)s$`]: 'ts-jest' } }),
+)
+
+/** Loaders of the project with jest 29. */
+export const JEST_29_LOADERS: Readonly<Record<string, Loader>> = {
+  'jest 29, plain': plainJest,
+  'jest 29, ts-jest': tsJest,
+}
+
 export const LOADERS: Readonly<Record<string, Loader>> = {
   'node import': made(program => ({ 'app.mjs': javascript(program + PRINT, 'esm') }), ['app.mjs']),
   'node require': made(program => ({ 'app.cjs': javascript(program + PRINT, 'cjs') }), ['app.cjs']),
@@ -95,14 +110,8 @@ export const LOADERS: Readonly<Record<string, Loader>> = {
     program => ({ 'app.ts': program + PRINT }),
     [bin('ts-node/dist/bin.js'), '--transpile-only', 'app.ts'],
   ),
-  'jest, plain': made(
-    program => ({ 'app.test.js': javascript(program + TEST, 'cjs') }),
-    jest({ transform: {} }),
-  ),
-  'jest, ts-jest': made(
-    program => ({ 'app.spec.ts': program + TEST, 'tsconfig.json': TSCONFIG_NODENEXT }),
-    jest({ testRegex: String.raw`.*\.spec\.ts$`, transform: { [String.raw`^.+\.(t|j)s$`]: 'ts-jest' } }),
-  ),
+  'jest, plain': plainJest,
+  'jest, ts-jest': tsJest,
   'jest, ES modules': made(
     program => ({ 'app.test.mjs': javascript(program + TEST, 'esm') }),
     jest({ transform: {}, testMatch: ['**/*.test.mjs'] }, ['--experimental-vm-modules', '--no-warnings']),

@@ -26,7 +26,7 @@ async function payTwice(port: number): Promise<string[]> {
 }`
 
 /** Programs in TypeScript, whose function \`run\` pays twice under one key. Each also loads a store's entry. */
-export const PROGRAMS: Readonly<Record<'express' | 'nest' | 'fetch', string>> = {
+export const PROGRAMS: Readonly<Record<'express' | 'nest' | 'fetch' | 'next', string>> = {
   express: `
 import express from 'express'
 import { gatewright } from 'gatewright/express'
@@ -89,14 +89,45 @@ export async function run(): Promise<string[]> {
   return lines
 }
 `,
+  next: `
+import { gatewright } from 'gatewright/next'
+import { sqliteStore } from 'gatewright/sqlite'
+import { testGateway, testSession } from 'gatewright/testing'
+${TOKEN}
+export async function run(): Promise<string[]> {
+  if (typeof sqliteStore !== 'function') throw new Error('no store')
+  const gw = gatewright({ ...kit.options, peer: 'none' } as any)
+  const POST = gw.write('payments.create', ${WRITE}, ({ effectId }) => ({ status: 201, body: { id: effectId } }))
+  const lines: string[] = []
+  for (let n = 0; n < 2; n++)
+    lines.push(line(await POST(new Request('https://api.example/payments', await payment()), { params: Promise.resolve({}) })))
+  return lines
+}
+`,
 }
 
-/** The packages that the matrix installs, in versions that work on the oldest Node.js. */
-export const PACKAGES: readonly string[] = [
+/** What the programs import. */
+const FRAMEWORKS = [
   'express@5',
   ...['common', 'core', 'platform-express', 'testing'].map(name => `@nestjs/${name}@11`),
   'reflect-metadata',
   'rxjs',
+]
+
+/** The packages of the project with jest 29, which could not be installed beside jest 30. */
+export const JEST_29: readonly string[] = [
+  ...FRAMEWORKS,
+  'jest@29',
+  'ts-jest@29',
+  'typescript@5.9',
+  '@types/express@5',
+  '@types/jest@29',
+  '@types/node@20',
+]
+
+/** The packages that the matrix installs, in versions that work on the oldest Node.js. */
+export const PACKAGES: readonly string[] = [
+  ...FRAMEWORKS,
   'jest@30',
   'ts-jest@29',
   'tsx@4',

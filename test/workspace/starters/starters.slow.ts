@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runNode } from '../../harness/node.ts'
-import { turnOf } from '../../harness/turns.ts'
 import { installInto } from '../empty-project.ts'
 import { tarballsIn } from '../quick-starts/tarballs.ts'
 import { EXPRESS } from './express.ts'
@@ -52,7 +51,7 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-for (const { starter, packages } of turnOf(STARTERS, 2))
+for (const { starter, packages } of STARTERS)
   t.test(`${starter.name}: tests pass before and after, and money moves once`, async t => {
     const folder = mkdtempSync(join(directory, 'starter-'))
     const project = join(folder, 'project')
