@@ -89,7 +89,7 @@ export function compose(
     idempotency,
     ...(scopes ? { scopes: scopeCatalogue(scopes) } : {}),
   })
-  if (!acceptsRepeats) compareAfterStart(options.policy, checks)
+  if (!acceptsRepeats) compareAfterStart(options, checks)
   const parts: Parts = { guard, idempotency, once: createOnce(idempotency), gate: gated }
   return { parts, declare: declarations(gated, options, acceptsRepeats) }
 }
@@ -121,7 +121,7 @@ const ANY_OBJECT: StandardSchema = {
 
 function declarations(
   gate: Parts['gate'],
-  { store, issuer, audience }: GatewrightOptions,
+  { store, issuer, audience, limits = [] }: GatewrightOptions,
   acceptsRepeats: boolean,
 ): Declarations {
   const rules = new Map<string, Rule>()
@@ -132,6 +132,13 @@ function declarations(
     const before = rules.get(text) ?? rule
     rules.set(text, before)
     return before
+  }
+  const classes = limits.flatMap(limit => limit.classes ?? [])
+  const assertLimited = ({ operation, limit }: Rule): void => {
+    if (limit === undefined || classes.includes(limit)) return
+    throw new TypeError(
+      `${operation}: limit "${limit}" is the class of no rate limit, so nothing limits it: give one of the limits of gatewright classes: ['${limit}'], or leave limit out`,
+    )
   }
   const reads = new Map<string, readonly string[]>()
   const writes = new Set<string>()
@@ -159,6 +166,7 @@ function declarations(
     }),
     read(operation, options) {
       const { rule, route, methods = [] } = readOperation(operation, options)
+      assertLimited(rule)
       const refused = CHANGING_METHODS.filter(method => !methods.includes(method))
       reads.set(operation, refused)
       return {
@@ -168,6 +176,7 @@ function declarations(
     },
     write(operation, options, isExisting) {
       const { rule, route, amount } = writeOperation(operation, options as WriteOperation)
+      assertLimited(rule)
       if (store.onlyProcess) warnOfOtherProcesses({ issuer, audience })
       if (rule.spends && !store.spends)
         throw new TypeError(

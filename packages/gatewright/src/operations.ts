@@ -98,8 +98,17 @@ interface Declared {
   readonly methods?: readonly string[]
 }
 
+/** Throws a `TypeError` unless the first argument is a text, as where `gw.write` itself is mounted and gets a request. */
+function assertOperation(operation: unknown): void {
+  if (typeof operation === 'string') return
+  throw new TypeError(
+    `the first argument must be an operation such as "payments.create", got ${typeof operation}: mount what gw.write(...) returns, not gw.write`,
+  )
+}
+
 /** Makes the rule of a read. Throws a `TypeError` for wrong options. */
 export function readOperation(operation: string, given: ReadOperation): Declared {
+  assertOperation(operation)
   const { query, params, methods = [], ...requirement } = checkOptions(operation, given, READ)
   if (!Array.isArray(methods) || !methods.every(method => CHANGING_METHODS.includes(method)))
     throw new TypeError(
@@ -110,6 +119,7 @@ export function readOperation(operation: string, given: ReadOperation): Declared
 
 /** Makes the rule of a write. Throws a `TypeError` for wrong options. */
 export function writeOperation(operation: string, given: WriteOperation): Declared {
+  assertOperation(operation)
   const { spends, withdraws, body, noEffectStatuses, compareQuery, ...read } = checkOptions(
     operation,
     given,
@@ -144,6 +154,7 @@ function assertNotAsync(operation: string, name: string, amount: unknown): void 
 
 /** Checks the options of an open operation. Throws a `TypeError` for wrong ones. */
 export function openOperation(operation: string, given: OpenOperation): OpenOperation {
+  assertOperation(operation)
   return checkOptions(operation, given, OPEN)
 }
 

@@ -16,15 +16,19 @@ export interface SpendingChecks {
   declared(rule: Rule): void
   /** Compares policies with the operations that are declared by then. A cap that no operation can reach, and a name that none has, is a notice. */
   compare(policies: readonly unknown[]): void
+  /** Compares the classes of rate limits with the operations that are declared by then. A class that no operation has is a notice. */
+  compareLimits(classes: readonly string[]): void
 }
 
 /** Makes the checks of one server. */
 export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingChecks {
   const kinds = new Set<Rule['spends']>()
   const operations = new Set<string>()
+  const limited = new Set<string>()
   return {
-    declared({ operation, spends }) {
+    declared({ operation, spends, limit }) {
       operations.add(operation)
+      if (limit !== undefined) limited.add(limit)
       if (spends === undefined) return
       kinds.add(spends)
       if (!hasPolicies)
@@ -32,6 +36,14 @@ export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingCh
           'policy',
           `${operation} spends, and there is no policy, so nothing is capped: give gatewright policy: { dailySpendCapCents: 10_000 } or policies, or say policy: 'none'`,
         )
+    },
+    compareLimits(classes) {
+      for (const name of classes)
+        if (!limited.has(name))
+          notice(
+            `class ${name}`,
+            `a rate limit is for the class ${name}, and no operation has it, so it limits nothing: give the operation limit: '${name}', or leave classes out`,
+          )
     },
     compare(policies) {
       for (const name of policies.flatMap(operationsOf)) {
@@ -64,9 +76,17 @@ export function notingRules(guard: Guard, { declared }: SpendingChecks): Guard {
   }
 }
 
-/** Compares the one policy for every account 10 s after the start, because a server may get no request. */
-export function compareAfterStart(policy: GatewrightOptions['policy'], { compare }: SpendingChecks): void {
-  if (policy !== undefined) afterStart(() => compare([policy]))
+/** Compares the one policy for every account, and the classes of limits, 10 s after the start, because a server may get no request. */
+export function compareAfterStart(
+  { policy, limits = [] }: Pick<GatewrightOptions, 'policy' | 'limits'>,
+  { compare, compareLimits }: SpendingChecks,
+): void {
+  const classes = limits.flatMap(limit => limit.classes ?? [])
+  if (policy === undefined && classes.length === 0) return
+  afterStart(() => {
+    if (policy !== undefined) compare([policy])
+    compareLimits(classes)
+  })
 }
 
 /** Returns the source of policies, which compares the first that it gives: operations are declared before the first request. */

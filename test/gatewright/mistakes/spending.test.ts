@@ -98,6 +98,22 @@ t.test('a policy for operations that the server does not have', async t => {
   }
 })
 
+t.test('a rate limit of a class that no operation has', async t => {
+  const limit = { name: 'writes', points: 1, windowSeconds: 60, per: 'key', classes: ['writes'] }
+  for (const [given, lines] of [
+    [{}, [/a rate limit is for the class writes, and no operation has it, so it limits nothing/]],
+    [{ limit: 'writes' }, []],
+  ] as const) {
+    const made = mistaken({ policy: 'none', limits: [limit] })
+    await afterStart(
+      t,
+      () => void gatewright(made.options).write('notes.create', { ...write, ...given }, paid),
+    )
+    t.match(made.lines, lines)
+    t.equal(made.lines.length, lines.length)
+  }
+})
+
 t.test("policy: 'none' caps nothing", async t => {
   const { world, options, lines } = mistaken({ policy: 'none' })
   const handler = gatewright(options).write('payments.create', { ...write, spends: () => usd(1e9) }, paid)

@@ -162,6 +162,16 @@ export const MOUNTS: readonly Mistake[] = [
     const { url } = await listening(app.server)
     return () => trial.sendTo(url)
   }),
+  firstRequest(
+    'gw.write itself as a handler',
+    /the first argument must be an operation .*mount what gw\.write\(\.\.\.\) returns/,
+    trial =>
+      trial.express((app, gw) => {
+        app.post('/payments', gw.write as never)
+        app.use(((error: Error, _request: unknown, response: { json(body: object): void }, _next: unknown) =>
+          response.json({ error: error.message })) as never)
+      }),
+  ),
   firstRequest('the guard twice on a route of Express', /its guard is mounted twice/, trial =>
     trial.express((app, gw) => {
       const protect = gw.protectWrite('payments.create', WRITE)

@@ -3,6 +3,7 @@ import { postgresStore } from 'gatewright/postgres'
 import { redisStore } from 'gatewright/redis'
 import { testGateway } from 'gatewright/testing'
 import { localKeys } from '@gatewright/scope-guard'
+import { memoryStore } from 'gatewright/memory'
 import pg from 'pg'
 import { exportJWK, generateKeyPair } from 'jose'
 import { paid, usd, WRITE, type Mistake, type Trial } from './trial.ts'
@@ -70,6 +71,22 @@ export const OPTIONS: readonly Mistake[] = [
     server({ limits: [{ name: 'each', points: 1, windowSeconds: 1, per: 'user' }] }),
   ),
   start('a lease in seconds', /leaseMs must be/, server({ idempotency: { leaseMs: 60 } })),
+  start(
+    'the function of the store in place of the store',
+    /store must be memoryStore\(\).*got function/,
+    server({ store: memoryStore }),
+  ),
+  start('an issuer without https', /is not encrypted/, server({ issuer: 'http://auth.example', guard: {} })),
+  start(
+    'an issuer that is a host',
+    /issuer must be an https: URL/,
+    server({ issuer: 'auth.example', guard: {} }),
+  ),
+  start(
+    'the address of the keys in place of their source',
+    /keys must be a function/,
+    server({ guard: { keys: 'https://auth.example/jwks' } }),
+  ),
   start('no peer on a server with fetch', /peer must be a function/, ({ options }) =>
     onHono(options() as never),
   ),
@@ -157,10 +174,34 @@ export const RULES: readonly Mistake[] = [
   start('an operation without a verb', /must be "tag\.verb"/, ({ fetch }) =>
     fetch().write('payments', WRITE, paid),
   ),
+  start(
+    'a class of limits misspelt',
+    /limit "wirtes" is the class of no rate limit/,
+    server(
+      { limits: [{ name: 'w', points: 9, windowSeconds: 60, per: 'key', classes: ['writes'] }] },
+      { limit: 'wirtes' },
+    ),
+  ),
+  start(
+    'a class of limits without limits',
+    /limit "writes" is the class of no rate limit/,
+    server({}, { limit: 'writes' }),
+  ),
+  start(
+    'several scopes in one text',
+    /allOf must contain only scopes/,
+    server({ scopes: undefined }, { scope: 'payments.read payments.write' }),
+  ),
+  start('scopes as a text', /scopes must be a list/, server({ scopes: 'payments.write' })),
+  start(
+    'a list of policies in policy',
+    /policy: policy must be an object/,
+    policy([{ dailySpendCapCents: 1 }]),
+  ),
   start('an operation twice', /payments\.create is declared twice/, ({ fetch }) => {
     const gw = fetch()
     for (const _ of [1, 2])
-      gw.write('payments.create', { ...WRITE, ...(_ === 2 ? { limit: 'other' } : {}) }, paid)
+      gw.write('payments.create', { ...WRITE, ...(_ === 2 ? { cardSecrets: true } : {}) }, paid)
   }),
   start(
     'spend for spends',

@@ -66,6 +66,15 @@ export const CREDENTIALS: readonly Mistake[] = [
     const iat = Math.floor(trial.world.options.clock.now() / 1000) + 600
     return token({ iat, nbf: iat, exp: iat + 900 })(trial)
   }),
+  firstRequest('a clock in seconds', /issued in the future|expires/, trial => {
+    const { clock } = trial.world.options
+    return server({ clock: { now: () => clock.now() / 1000 } })(trial)
+  }),
+  firstRequest(
+    'an audience with a space',
+    /wrong audience \(audience: expected/,
+    server({ audience: 'https://api.test ' }),
+  ),
   firstRequest('a token without Bearer', /A bearer session token is required|no credential/, async trial =>
     server({}, {}, paid, { headers: { authorization: await trial.world.token('payments.write') } })(trial),
   ),
