@@ -53,6 +53,11 @@ await db.query(
   `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ('acc_1', $1, $2, $3, $4)`,
   ['other.call', 'subject-1', began, began],
 )
+// As old, but not due yet: a deposit that nobody has paid. It waits, and needs nobody.
+await db.query(
+  `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ('acc_1', $1, $2, $3, $4)`,
+  ['deposit.find', 'subject-2', Date.now() + 3_600_000, began],
+)
 
 async function unlocked(
   colorScheme: 'light' | 'dark' = 'light',

@@ -19,9 +19,10 @@ export function showPick(options: PickOptions): void {
   const waiting = el('p', { class: 'waiting muted' }, 'Looking for wallets in this browser.')
   const list = el('ul', { class: 'wallets', 'aria-label': 'Wallets' })
   const state = el('div', { hidden: true })
+  const test = testWallet(options)
   const isShown = show({
     ...options,
-    body: [elsewhere(), ...options.intro, list, waiting, state, testWallet(options)],
+    body: [elsewhere(), ...options.intro, list, waiting, state, test],
   })
   const stop = findWallets((wallets, searching) => {
     if (!isShown()) return stop()
@@ -29,7 +30,10 @@ export function showPick(options: PickOptions): void {
     waiting.hidden = !searching || wallets.length > 0
     if (searching) return undefined
     state.hidden = wallets.length > 0
-    fill(state, ...(wallets.length === 0 ? noWallet(() => showPick(options)) : []))
+    const isTest = test !== undefined && wallets.length === 0
+    // Without a wallet, the test wallet is the way on.
+    test?.querySelector('.button')?.classList.toggle('primary', isTest)
+    fill(state, ...(wallets.length === 0 ? noWallet(() => showPick(options), isTest ? '' : 'primary') : []))
     announce(wallets.length === 0 ? 'No wallet was found.' : `Wallets found: ${wallets.length}.`)
     return undefined
   })
@@ -59,7 +63,7 @@ function icon({ icon: source, name }: Wallet): HTMLElement {
 }
 
 /** Makes the way in for somebody without a wallet. */
-function testWallet({ useTestWallet }: PickOptions): Child {
+function testWallet({ useTestWallet }: PickOptions): HTMLElement | undefined {
   return (
     useTestWallet &&
     el(
@@ -75,7 +79,7 @@ function testWallet({ useTestWallet }: PickOptions): Child {
   )
 }
 
-function noWallet(again: () => void): Child[] {
+function noWallet(again: () => void, kind: string): Child[] {
   return [
     el(
       'div',
@@ -83,7 +87,7 @@ function noWallet(again: () => void): Child[] {
       el('p', {}, el('strong', {}, 'No wallet was found in this browser.')),
       el('p', {}, 'Install a wallet extension, or unlock the one that you have, and look again.'),
       el('p', {}, 'On a phone, open this page in the browser of your wallet.'),
-      el('div', { class: 'buttons' }, button('Look again', again, 'primary')),
+      el('div', { class: 'buttons' }, button('Look again', again, kind)),
     ),
   ]
 }

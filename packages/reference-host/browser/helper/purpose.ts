@@ -1,6 +1,7 @@
 /** The purpose for which the page was opened. */
 export type Purpose =
-  | { readonly kind: 'account' }
+  /** `testWallet`: at once with a test wallet, where the host offers one. */
+  | { readonly kind: 'account'; readonly testWallet: boolean }
   | { readonly kind: 'kyc' }
   | { readonly kind: 'cli'; readonly requestId: string }
 
@@ -17,5 +18,9 @@ export function readPurpose(): Purpose {
       history.replaceState(null, '', isId ? `${location.pathname}#request=${requestId}` : location.pathname)
     return { kind: 'cli', requestId }
   }
-  return fields.has('kyc') ? { kind: 'kyc' } : { kind: 'account' }
+  if (fields.has('kyc')) return { kind: 'kyc' }
+  const testWallet = fields.has('test-wallet')
+  // After a sign-out the same address must not sign in again.
+  if (testWallet) history.replaceState(null, '', location.pathname)
+  return { kind: 'account', testWallet }
 }

@@ -67,6 +67,12 @@ export function chooseWallet(flow: SignInFlow): void {
   })
 }
 
+/** Signs in with a test wallet at once. Where the host offers none, a wallet is chosen. */
+export function useTestWallet(flow: SignInFlow): void {
+  if (!offersTestWallet()) return chooseWallet(flow)
+  void openTestWallet().then(wallet => connectWallet(flow, wallet))
+}
+
 async function connectWallet(flow: SignInFlow, wallet: Wallet): Promise<void> {
   unwatch()
   const actions = actionsOf(flow, () => connectWallet(flow, wallet))

@@ -3,7 +3,7 @@ import { inspectRequest } from './cli/request.ts'
 import { openConsole, showConsole, type ConsoleActions } from './console/index.ts'
 import { readStoredSession, type StoredSession } from './console/stored-session.ts'
 import { showRequestOver } from './failures.ts'
-import { askToSign, chooseWallet, type SignInFlow } from './sign-in-flow.ts'
+import { askToSign, chooseWallet, useTestWallet, type SignInFlow } from './sign-in-flow.ts'
 import { createKey } from './key/create.ts'
 import { showKyc } from './kyc.ts'
 import { readPurpose, type Purpose } from './purpose.ts'
@@ -16,7 +16,8 @@ export function start(): void {
   if (purpose.kind === 'cli') return void openRequest(purpose.requestId)
   const flow = accountFlow(purpose)
   const kept = purpose.kind === 'account' ? readStoredSession() : undefined
-  return kept ? resume(kept, flow) : chooseWallet(flow)
+  if (kept) return resume(kept, flow)
+  return purpose.kind === 'account' && purpose.testWallet ? useTestWallet(flow) : chooseWallet(flow)
 }
 
 async function openRequest(requestId: string): Promise<void> {

@@ -19,8 +19,8 @@ import { age, count, counted } from './numbers.ts'
 import { problemNote, redrawn, table } from './panel.ts'
 import { askDecision } from './resolve.ts'
 
-/** A call to a provider needs a person when it has waited so long: it is repeated after 5 s to 10 min. */
-const LATE_SECONDS = 300
+/** A call to a provider needs a person when it was not made for so long after its due time: hosts make those that are due every few seconds. */
+const LATE_MS = 60_000
 
 /** The name of each kind of row that needs attention, and the command that lists them. */
 const ATTENTION: Readonly<Record<string, readonly [noun: string, command: string]>> = {
@@ -43,8 +43,11 @@ export interface InboxFigures {
   readonly runs: LostRunFigures
 }
 
-const lateKinds = ({ kinds }: JobFigures): JobFigures['kinds'] =>
-  kinds.filter(({ ageSeconds }) => ageSeconds > LATE_SECONDS)
+/** The kinds with a call that is overdue. A call that waits for its time, such as the next look for an open deposit, is not. */
+const lateKinds = ({ kinds, jobs }: JobFigures): JobFigures['kinds'] =>
+  kinds.filter(({ kind }) =>
+    jobs.some(job => job.kind === kind && Date.parse(job.dueAt) < Date.now() - LATE_MS),
+  )
 
 /** Makes the list of what waits for the operator: lost history, lost writes, reports about money, late calls. One line where nothing waits. */
 export function inbox(feed: FiguresFeed): HTMLElement {
@@ -217,7 +220,7 @@ function calls(figures: JobFigures): Child[] {
       {},
       'Provider calls that wait',
       ' ',
-      el('span', { class: `badge ${late ? 'warn' : 'ok'}` }, late ? 'late' : 'in time'),
+      el('span', { class: late ? 'badge warn' : 'badge' }, late ? 'late' : 'open'),
     ),
     el('p', { class: 'small' }, `${words.join('; ')}.`),
     el(

@@ -16,11 +16,10 @@ const POLICY: Readonly<Record<string, string>> = {
   'trusted-types': "'none'",
 }
 
-/** Every feature that `Permissions-Policy` can switch off, except writing to the clipboard, which copy buttons need. */
+/** Every feature that `Permissions-Policy` can switch off and Chromium knows, except writing to the clipboard, which copy buttons need. */
 const FEATURES = [
   'accelerometer',
   'autoplay',
-  'bluetooth',
   'browsing-topics',
   'camera',
   'clipboard-read',
@@ -44,7 +43,6 @@ const FEATURES = [
   'serial',
   'storage-access',
   'usb',
-  'web-share',
   'window-management',
   'xr-spatial-tracking',
 ]

@@ -81,7 +81,13 @@ export function mountShell(context: ConsoleContext, signOut: () => Promise<void>
     if (row !== undefined && page.drawer)
       drawer = openDrawer(page.drawer(context, row), () => leaveDrawer(page))
   }
-  const isShown = showWhole([nav.element, panel])
+  const skip = el('a', { class: 'skip', href: '#main' }, 'Skip to content')
+  // The address names the page, so the link must not change it.
+  skip.addEventListener('click', event => {
+    event.preventDefault()
+    heading.focus()
+  })
+  const isShown = showWhole([skip, nav.element, panel])
   follow()
   return {
     isShown,

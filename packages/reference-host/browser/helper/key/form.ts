@@ -15,6 +15,8 @@ interface FormActions {
   readonly cancel: () => void
 }
 
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
 /** Makes the form of a new key. It keeps what was typed, so that it can be shown again. */
 export function keyForm({ create, cancel }: FormActions): HTMLElement {
   const { scopes: all } = readHost()
@@ -23,7 +25,6 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
     id: 'key-label',
     maxlength: 64,
     autocomplete: 'off',
-    placeholder: 'agent-shopping',
   })
   const templates = templateCards()
   const boxes = scopeBoxes(all)
@@ -44,6 +45,8 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
     const template = templates.chosen()
     return template.id === 'custom' ? boxes.chosen() : template.scopes(all)
   }
+  /** What a key without a typed name is called, so that lists can name it. */
+  const proposedName = (): string => `${templates.chosen().name} ${day.format(Date.now())}`
   const hasLimits = (): boolean => templates.chosen().id !== 'read'
   /** Makes the request. Undefined while a field is wrong: what restricts the key is never left out. */
   const requestOf = (limitPolicy: Policy | undefined): KeyRequest | undefined => {
@@ -53,9 +56,8 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
       ...limitPolicy,
       ...(allowedIps.length > 0 ? { allowedIps } : {}),
     }
-    const label = name.value.trim().normalize('NFC')
     return {
-      ...(label === '' ? {} : { label }),
+      label: name.value.trim().normalize('NFC') || proposedName(),
       scopes: scopesOf(),
       ...(Object.keys(policy).length > 0 ? { policy } : {}),
       ...(expiresAt ? { expiresAt } : {}),
@@ -65,6 +67,7 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
   const chooseTemplate = (): void => {
     const { id, proposes } = templates.chosen()
     custom.hidden = id !== 'custom'
+    name.placeholder = proposedName()
     limitsPart.hidden = !hasLimits()
     limits.propose(proposes ?? {})
     update()

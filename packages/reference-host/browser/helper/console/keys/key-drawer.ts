@@ -1,7 +1,7 @@
 import { copyButton } from '../../../shared/copy.ts'
 import { el, fill, type Child } from '../../../shared/dom.ts'
 import { readHost } from '../../../shared/host.ts'
-import { when } from '../../../shared/time.ts'
+import { utc, when } from '../../../shared/time.ts'
 import { scopeGroups, scopeName } from '../../key/rights.ts'
 import { keySentence } from '../../key/sentence.ts'
 import { capBar } from './cap-bar.ts'
@@ -12,7 +12,7 @@ import type { KeyAction } from './key-actions.ts'
 import { keyButtons } from './key-menu.ts'
 import { stateBadge } from './key-table.ts'
 import { keysBelow, policyChain } from './key-tree.ts'
-import { makerWords, policyLines } from './key-words.ts'
+import { isFrozen, makerWords, policyLines } from './key-words.ts'
 import { readKeyCaps } from './read-caps.ts'
 import { requestsOfKey } from '../requests/requests.ts'
 import { addressOf } from '../route.ts'
@@ -22,11 +22,10 @@ import { isLive, type Cap, type Key } from '../wire.ts'
 /** Shows a key: what it may do, its limits, its latest requests, and the keys above and below it. */
 export function showKey(context: ConsoleContext, key: Key, action: KeyAction): Child[] {
   const { keys, problemBox } = action
-  const { scopes, expiresAt } = key
   const fact = (name: string, value: Child): Child[] => [el('dt', {}, name), el('dd', {}, value)]
   return [
     el('p', { class: 'row-name' }, el('strong', {}, keyName(key)), stateBadge(key) || 'Active'),
-    el('p', {}, keySentence({ scopes, policies: policyChain(key, keys), expiresAt }, readHost().scopes)),
+    ...rightsLines(key, keys),
     el('div', { class: 'buttons' }, ...keyButtons(context, key, action)),
     problemBox,
     ...limits(context, key),
@@ -48,7 +47,7 @@ export function showKey(context: ConsoleContext, key: Key, action: KeyAction): C
       ...fact('Begins with', el('span', { class: 'mono' }, key.keyPrefix)),
       ...fact('Made', el('span', {}, makerWords(key, keys), ', ', when(key.createdAt))),
       ...fact('Last used', key.lastUsedAt === null ? 'Never' : when(key.lastUsedAt)),
-      ...fact('Ends', expiresAt === null ? 'Never' : when(expiresAt)),
+      ...fact(...endFact(key)),
       ...fact('Above it', linksTo(keys.filter(({ lineageId }) => lineageId === key.parentLineageId))),
       ...fact('Below it', linksTo(keysBelow(key, keys))),
     ),
@@ -56,8 +55,32 @@ export function showKey(context: ConsoleContext, key: Key, action: KeyAction): C
   ]
 }
 
+/** What the key may do. Of one that has ended: when it ended, and what it could do. */
+function rightsLines(key: Key, keys: readonly Key[]): Child[] {
+  const { scopes, expiresAt, revokedAt } = key
+  const rights = { scopes, policies: policyChain(key, keys), expiresAt: isLive(key) ? expiresAt : null }
+  const sentence = keySentence(rights, readHost().scopes)
+  if (isLive(key)) return [el('p', {}, sentence)]
+  const ended = revokedAt === null ? 'Expired' : 'Revoked'
+  return [
+    el(
+      'p',
+      {},
+      el('strong', {}, `${ended} ${utc(revokedAt ?? expiresAt ?? '')}.`),
+      ' It may do nothing any more.',
+    ),
+    el('p', { class: 'muted' }, `Before: ${sentence}`),
+  ]
+}
+
+function endFact({ revokedAt, expiresAt }: Key): [name: string, value: Child] {
+  if (revokedAt !== null) return ['Revoked', when(revokedAt)]
+  return ['Ends', expiresAt === null ? 'Never' : when(expiresAt)]
+}
+
 function limits(context: ConsoleContext, key: Key): Child[] {
-  if (!isLive(key)) return []
+  // A frozen key spends nothing, so that its limits say nothing.
+  if (!isLive(key) || isFrozen(key)) return []
   const body = el('div')
   void load<readonly Cap[]>(body, {
     what: 'the limits of this key',

@@ -3,13 +3,14 @@ import { counted } from '../../../shared/counted.ts'
 import { ask } from '../../../shared/dialog.ts'
 import { el, fill, type Child } from '../../../shared/dom.ts'
 import { announce } from '../../../shared/live.ts'
+import { money } from '../../../shared/money.ts'
 import { fromNow } from '../../../shared/time.ts'
 import { keyName } from '../all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
 import type { KeyAction } from './key-actions.ts'
 import { keysBelow } from './key-tree.ts'
 import { notDone, problemNote } from '../states.ts'
-import { isLive, type Card, type Key, type Session } from '../wire.ts'
+import { isLive, type Card, type Key, type Payin, type Session } from '../wire.ts'
 
 /**
  * Revokes a key after a person has confirmed it. The dialog says what depends on the key. For a root, whose end can end many
@@ -33,6 +34,7 @@ export async function revokeKey(
         { class: 'depends' },
         el('li', {}, await sessionWords(context, [key, ...below])),
         el('li', {}, `${counted(below.length, 'key')} below it${namesOf(below)}`),
+        el('li', {}, await payinWords(context, [key, ...below])),
         el('li', {}, key.lastUsedAt === null ? 'Never used' : `Last used ${fromNow(key.lastUsedAt)}`),
       ),
       cards.element,
@@ -83,6 +85,19 @@ async function cardChoice(
     ),
   )
   return { element, isLocked: () => box.checked }
+}
+
+/** Says how many open pay-ins the keys asked for, and what they reserve. Only the first page of open pay-ins is read. */
+async function payinWords({ call }: ConsoleContext, keys: readonly Key[]): Promise<string> {
+  const page: Reply<{ payins: readonly Payin[]; nextCursor: string | null }> = await call(
+    '/subscriptions/payins?status=awaiting_payment,confirming&limit=100',
+  )
+  if (!page.ok) return 'Its open pay-ins cannot be counted now'
+  const open = page.data.payins.filter(({ keyId }) => keys.some(({ id }) => id === keyId))
+  const cents = open.reduce((sum, { amountCents }) => sum + amountCents, 0)
+  const atLeast = page.data.nextCursor === null ? '' : 'At least '
+  const count = `${atLeast}${counted(open.length, 'open pay-in')}`
+  return open.length === 0 ? count : `${count}, ${money(cents)} USD reserved: they stay payable`
 }
 
 /** Says how many sessions of the keys are live. Only the first page of sessions is read. */

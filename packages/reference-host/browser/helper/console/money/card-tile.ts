@@ -45,8 +45,8 @@ export async function withNames(
   return cards.map(card => ({ ...card, name: names.get(card.id) }))
 }
 
-/** Makes the picture of a card: its name, digits and state, and how much of its limit is used. */
-export function cardTile(card: NamedCard): HTMLElement {
+/** Makes the picture of a card: its name, digits and state, how much of its limit is used, and the name of the key that made it. */
+export function cardTile(card: NamedCard, maker?: string): HTMLElement {
   const { id, name, status, brand, expirationMonth, expirationYear, disposable } = card
   const [tone, word] = STATUSES[status] ?? ['', status]
   const expires = `${String(expirationMonth).padStart(2, '0')}/${expirationYear}`
@@ -70,6 +70,7 @@ export function cardTile(card: NamedCard): HTMLElement {
       `${brand.toUpperCase()} · Until ${expires}${disposable ? ' · For one purchase' : ''}`,
     ),
     ...limitLines(card),
+    maker !== undefined && el('p', { class: 'muted small' }, `Made by ${maker}`),
   )
 }
 
