@@ -81,7 +81,7 @@ export const tipModule: Module<HostServices> = {
           direction: 'debit',
           description: `Tip for ${artist}`,
         } as const
-        const paid = await payAtOnce(services, context, payment, [entry], now)
+        const paid = await payAtOnce(services, context, { ...payment, entries: [entry] }, now)
         if (!paid.ok) return paid
         const tip = await tips.insert(context.tx, { id, accountId, artist, amountCents, givenAt: now })
         if (!tip) throw new Error(`${id} was given before, but its payment was not`)

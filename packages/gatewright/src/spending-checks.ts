@@ -7,10 +7,13 @@ import type { GatewrightOptions } from './options.ts'
 /** How long a server may take to declare its operations, in ms. */
 const DECLARED_WITHIN_MS = 10_000
 
+/** How many operations a notice names. */
+const MAX_NAMED = 10
+
 /** Writes a text for the operator, once for each key. */
 export type Notice = (key: string, text: string) => void
 
-/** Tells the operator of money that nothing caps, of caps that count nothing, and of policies for operations that do not exist. */
+/** Writes a notice for money that nothing caps, for a cap that counts nothing, and for a policy about an operation that does not exist. */
 export interface SpendingChecks {
   /** Notes the rule of a declared operation. Without any policy, an operation that spends is a notice. */
   declared(rule: Rule): void
@@ -65,7 +68,7 @@ export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingCh
   }
 }
 
-/** Returns the guard as the gate gets it, which notes the rules of all operations, also of those that `gate` declares. */
+/** Returns a guard that also notes the rule of every operation. A team may declare operations by `gw.gate`, which has this guard. */
 export function notingRules(guard: Guard, { declared }: SpendingChecks): Guard {
   return {
     ...guard,
@@ -114,9 +117,6 @@ function capsOf(policy: unknown): readonly string[] {
     Array.isArray(limits) && limits.some((limit: unknown) => Object(limit).maxCents !== undefined)
   return capsMoney ? [...named, 'limits[].maxCents'] : named
 }
-
-/** How many operations a notice names. */
-const MAX_NAMED = 10
 
 /** The operations that a policy names, by their ids or as `tag.*`. */
 function operationsOf(policy: unknown): readonly string[] {

@@ -256,7 +256,7 @@ function runInTurn(coordinator: Coordinator, turns: AccountTurns) {
   ): Promise<T | { readonly state: 'no_turn' }> => {
     const result = await turns.run(
       request.request.account,
-      turn => waitInPlace(coordinator, request, giveUpAt, Infinity, () => turn),
+      turn => waitInPlace(coordinator, { request, giveUpAt }, Infinity, () => turn),
       work,
     )
     return result === NO_TURN ? { state: 'no_turn' } : result

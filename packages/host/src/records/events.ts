@@ -55,7 +55,7 @@ export type RecordedEvent = Row<typeof records>
 export const MAX_HISTORY = 20
 
 /**
- * The number of lanes of events that wait to be published: see `publish-events.ts`. All events of an account have the same lane. It is
+ * The number of lanes of events that wait to be published, each in its own order. All events of an account have the same lane. It is
  * part of the stored format: the positions of readers name a position in each lane.
  */
 export const EVENT_LANES = 16

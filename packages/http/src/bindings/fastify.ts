@@ -180,7 +180,7 @@ function hooksAfter<C extends OpenCall>(
         }
       }
       watch.end(status)
-      return capture(reply, payload, route.operation, run, gate.settings.responseLimitBytes)
+      return capture(reply, payload, { operation: route.operation, run }, gate.settings.responseLimitBytes)
     },
   }
 }
@@ -273,8 +273,7 @@ function dropStream(payload: unknown): void {
 async function capture(
   reply: FastifyReply,
   payload: unknown,
-  operation: string,
-  run: Run<OpenCall>,
+  { operation, run }: { readonly operation: string; readonly run: Run<OpenCall> },
   limitBytes: number,
 ): Promise<unknown> {
   const status = reply.statusCode

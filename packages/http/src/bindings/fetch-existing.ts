@@ -28,8 +28,7 @@ export interface ExistingHandler<C = never> {
 
 /** Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it. */
 export async function guardExisting<C extends OpenCall>(
-  gate: OpenGate,
-  calls: FetchCalls,
+  { gate, calls }: { readonly gate: OpenGate; readonly calls: FetchCalls },
   route: Route<C>,
   received: IncomingFetch,
   existing: ExistingHandler<C>,

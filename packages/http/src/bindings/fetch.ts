@@ -71,7 +71,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
         return keep(
-          guardExisting(gate, calls, route, received, { call: (call, current) => existing(current, call) }),
+          guardExisting({ gate, calls }, route, received, { call: (call, sent) => existing(sent, call) }),
         )
       })
     },
@@ -94,7 +94,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
           thrown: () => (watch ? watch.error : context.error),
         }
         const received = incoming(raw, context.env, context.req.param())
-        const response = await keep(guardExisting(gate, calls, route, received, existing))
+        const response = await keep(guardExisting({ gate, calls }, route, received, existing))
         if (!passed) return response
         if (watch?.isReplaced || response === context.res) return undefined
         watch?.end()

@@ -9,7 +9,7 @@ import type { BeginResult } from '../storage/port.ts'
 import type { Coordinator } from './coordinator.ts'
 import type { LocalRun, SharedOutcome } from './local-runs.ts'
 import { recover } from './recover.ts'
-import { waitInPlace } from './wait-in-place.ts'
+import { waitInPlace, type WaitingRequest } from './wait-in-place.ts'
 
 /** A run that an attempt has started. */
 export interface StartedRun {
@@ -34,6 +34,12 @@ export interface ExecutionStrategy<Run extends StartedRun, Result> {
   readonly started: (request: IdentifiedRequest, run: Run, leaseUntil: EpochMs) => Result
   /** Makes the result of a replay. */
   readonly replayed: (replay: Replay, request: IdentifiedRequest) => Result
+}
+
+/** One request that is decided, and until when it may wait. */
+interface Decision<Run extends StartedRun, Result> extends WaitingRequest {
+  readonly coordinator: Coordinator
+  readonly strategy: ExecutionStrategy<Run, Result>
 }
 
 /**
@@ -61,24 +67,21 @@ export function decide<Run extends StartedRun, Result>(
     return Promise.resolve(isEqual ? allow(strategy.replayed(toReplay(cached), request)) : keyReused())
   }
   const leader = runs.find(key, now)
-  if (leader?.fingerprint === fingerprint) return follow(coordinator, request, leader, giveUpAt, strategy)
+  const decision: Decision<Run, Result> = { coordinator, request, strategy, giveUpAt }
+  if (leader?.fingerprint === fingerprint) return follow(decision, leader)
   const leaseUntil = now + settings.leaseMs
   const run: LocalRun = { key, fingerprint, leaseUntil, fence: undefined, outcome: undefined }
   runs.open(run, now)
-  return lead(coordinator, request, run, giveUpAt, strategy)
+  return lead(decision, run)
 }
 
 /** Waits for the outcome of the leader. If the leader ends without an outcome, decides about this request again. */
 async function follow<Run extends StartedRun, Result>(
-  coordinator: Coordinator,
-  request: IdentifiedRequest,
+  decision: Decision<Run, Result>,
   leader: LocalRun,
-  giveUpAt: number,
-  strategy: ExecutionStrategy<Run, Result>,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
-  const waited = await waitInPlace(coordinator, request, giveUpAt, Infinity, () =>
-    coordinator.runs.waitForEnd(leader),
-  )
+  const { coordinator, request, strategy, giveUpAt } = decision
+  const waited = await waitInPlace(coordinator, decision, Infinity, () => coordinator.runs.waitForEnd(leader))
   if (!waited) return inProgress()
   const { ended: outcome } = waited
   if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
@@ -87,17 +90,15 @@ async function follow<Run extends StartedRun, Result>(
 
 /** Asks the store as the leader, and gives the outcome to the requests that wait for it. */
 async function lead<Run extends StartedRun, Result>(
-  coordinator: Coordinator,
-  request: IdentifiedRequest,
+  decision: Decision<Run, Result>,
   run: LocalRun,
-  giveUpAt: number,
-  strategy: ExecutionStrategy<Run, Result>,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
+  const { coordinator, request, strategy, giveUpAt } = decision
   const { runs, cache } = coordinator
   try {
     let attempt = await strategy.attempt(request, giveUpAt)
     if (attempt.state === 'running' || attempt.state === 'lost') {
-      attempt = await poll(coordinator, request, giveUpAt, attempt, strategy)
+      attempt = await poll(decision, attempt)
     }
     switch (attempt.state) {
       case 'started':
@@ -139,20 +140,18 @@ const LONGEST_POLL_MS = 500
  * if `recover` does not know the outcome.
  */
 async function poll<Run extends StartedRun>(
-  coordinator: Coordinator,
-  request: IdentifiedRequest,
-  giveUpAt: number,
+  decision: Decision<Run, unknown>,
   first: AttemptResult<Run>,
-  { attempt }: ExecutionStrategy<Run, unknown>,
 ): Promise<AttemptResult<Run>> {
+  const { coordinator, request, strategy, giveUpAt } = decision
   let pollMs = FIRST_POLL_MS
   let recovered = false
-  for (let latest = first; ; latest = await attempt(request, giveUpAt)) {
+  for (let latest = first; ; latest = await strategy.attempt(request, giveUpAt)) {
     if (latest.state === 'lost' && !recovered) {
       recovered = await recover(coordinator, request, latest.fence)
       if (!recovered) return latest
     } else if (latest.state === 'running') {
-      if (!(await waitInPlace(coordinator, request, giveUpAt, pollMs))) return latest
+      if (!(await waitInPlace(coordinator, decision, pollMs))) return latest
       pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
     } else return latest
   }

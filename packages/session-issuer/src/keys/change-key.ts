@@ -131,7 +131,7 @@ function decideChange(
   const parent = keys.find(key => key.lineageId === target.ancestry.at(-1) && isLive(key, now))
   const next =
     relation === 'below'
-      ? rewriteRights(target, parent, active, change, policyId)
+      ? rewriteRights({ target, parent }, active, change, policyId)
       : narrowRights(target, change, policyId)
   if ('ok' in next) return next
   const write = cascadeChange(keys, target, { ...next, ...newLabel(change) }, now)
@@ -193,8 +193,7 @@ type Rights = Pick<KeyRecord, 'scopes' | 'policyIds'>
 
 /** Computes the new rights of a key below the caller, within the rights of the caller and of the key's parent. */
 function rewriteRights(
-  target: KeyRecord,
-  parent: KeyRecord | undefined,
+  { target, parent }: { readonly target: KeyRecord; readonly parent: KeyRecord | undefined },
   active: ActiveCaller | undefined,
   change: KeyChange,
   policyId: string,

@@ -1,4 +1,4 @@
-import type { Session, Verdict, EpochMs } from '@gatewright/kernel'
+import { allow, type Session, type Verdict, type EpochMs } from '@gatewright/kernel'
 import {
   isStorableText,
   checkOptions,
@@ -27,7 +27,14 @@ import { MAX_DEPTH, MAX_POLICIES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyDigester } from './peppers.ts'
 import { randomBase62 } from '../random.ts'
-import type { ApiKey, KeyPolicyRecord, KeyRecord, PolicyRecord } from '../storage/port.ts'
+import type {
+  ApiKey,
+  KeyCreator,
+  KeyPolicyRecord,
+  KeyRecord,
+  PolicyRecord,
+  SessionStorage,
+} from '../storage/port.ts'
 
 /** The requested key. */
 export interface KeyRequest {
@@ -93,55 +100,88 @@ export function makeCreateKey(
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
     checkOptions('createKey', request, REQUEST)
-    const { parent, rootBy = 'operator' } = request
-    const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
-    if (bad)
-      return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
-    const denied = denyKeyLabel(request.label, options.keyPrefix) ?? denyLargePolicy(request.policy)
+    const denied = denyRequest(request, options.keyPrefix)
     if (denied) return denied
-    // A session that a partner minted belongs to the account of the user, though its key is one of the partner's account.
-    if (parent && parent.accountId !== request.accountId) return staleCredential
-    const generated = texts.generate(request.surface, request.accountId)
-    const policyId = keyPolicyId(generated.id, randomBase62(8))
-    // A session's policies are deleted with the session, so a key that it creates stores copies of them.
-    const callerPolicies =
-      parent && isSession(parent) && parent.policyIds.length > 0
-        ? await options.sessions.policies(parent.policyIds)
-        : []
-    return updateAccount(request.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
-      const active = parent && findActiveCaller(parent, keys, now)
-      if (parent && !active) return staleCredential
-      const sessionIds = parent ? await sessionPath(parent, options.sessions, now) : []
-      if (!sessionIds) return staleCredential
-      if (active && active.key.surface !== request.surface) return staleCredential
-      if (active?.key.console) return consoleMakesNoKeys
-      const denial = active && denyMissingScopes(request.scopes, active.scopes)
-      if (denial) return denial
+    const { surface, accountId, policy, parent, rootBy = 'operator' } = request
+    const { id, text } = texts.generate(surface, accountId)
+    const policyId = keyPolicyId(id, randomBase62(8))
+    const own = policy === undefined ? [] : [{ id: policyId, document: policy }]
+    const given = [...(await policiesOfSession(parent, options.sessions)), ...own]
+    return updateAccount(accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
+      const creator = await findCreator(request, { keys, sessions: options.sessions, now })
+      if (!creator.ok) return creator
+      const { active, createdBy } = creator.value
       const policyIds = chainOf(request, active, policyId)
-      const digest = peppers.digest(generated.text)
-      const display = texts.display(request.surface, generated.id)
-      const createdBy = active ? creatorOf(active, sessionIds) : null
-      const identity = { id: generated.id, prefix: display, policyIds, createdBy, ...digest }
-      const record = buildKeyRecord(request, active, identity, now)
-      if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
-        return deny(
-          'policy_blocked',
-          `key chain deeper than ${MAX_DEPTH}, or more than ${MAX_POLICIES} policies`,
-          { details: { rule: 'max_depth' } },
-        )
+      const identity = {
+        id,
+        prefix: texts.display(surface, id),
+        policyIds,
+        createdBy,
+        ...peppers.digest(text),
       }
-      const own = request.policy === undefined ? [] : [{ id: policyId, document: request.policy }]
-      const tooLarge = own.length > 0 && (await checkChains([policyIds], [...callerPolicies, ...own]))
+      const record = buildKeyRecord(request, active, identity, now)
+      const tooLong = denyLongChain(record)
+      if (tooLong) return tooLong
+      const tooLarge = own.length > 0 && (await checkChains([policyIds], given))
       if (tooLarge) return tooLarge
       const quota = endKeysOverQuota(keys, record, options, now)
       if (!quota.ok) return quota
-      const policies = policiesOfLineage(record, [...callerPolicies, ...own])
-      const write = mergeWrites({ keys: [record], policies, feed: [] }, quota.write)
+      const created = { keys: [record], policies: policiesOfLineage(record, given), feed: [] }
       const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', quota.write.keys)]
-      const audited = { ...write, by: actorOf(parent ?? rootBy), notes }
-      return { ok: true, value: { key: toApiKey(record), text: generated.text }, write: audited }
+      const write = { ...mergeWrites(created, quota.write), by: actorOf(parent ?? rootBy), notes }
+      return { ok: true, value: { key: toApiKey(record), text }, write }
     })
   }
+}
+
+/** Denies a request that is wrong whatever is stored: a text that no store keeps, a wrong label, a large policy, a caller of another account. */
+function denyRequest(request: KeyRequest, keyPrefix: string): IssuerDenial | undefined {
+  const { label, policy, parent, accountId } = request
+  const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
+  if (bad) return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
+  const denied = denyKeyLabel(label, keyPrefix) ?? denyLargePolicy(policy)
+  if (denied) return denied
+  // A session that a partner minted belongs to the account of the user, though its key is one of the partner's account.
+  return parent && parent.accountId !== accountId ? staleCredential : undefined
+}
+
+/** Returns the policies of a session that creates a key. They are deleted with the session, so the key stores copies of them. */
+async function policiesOfSession(
+  parent: KeyRequest['parent'],
+  sessions: SessionStorage,
+): Promise<readonly PolicyRecord[]> {
+  if (!parent || !isSession(parent) || parent.policyIds.length === 0) return []
+  return sessions.policies(parent.policyIds)
+}
+
+/** Who creates a key. Both members are empty for a root key. */
+interface Creator {
+  readonly active: ActiveCaller | undefined
+  readonly createdBy: KeyCreator | null
+}
+
+/** Finds the caller as it is stored now. Denies one that has ended, is of another surface, is a console, or lacks a requested scope. */
+async function findCreator(
+  { parent, surface, scopes }: KeyRequest,
+  stored: { readonly keys: readonly KeyRecord[]; readonly sessions: SessionStorage; readonly now: EpochMs },
+): Promise<Verdict<Creator, IssuerDenial>> {
+  if (!parent) return allow({ active: undefined, createdBy: null })
+  const { keys, sessions, now } = stored
+  const active = findActiveCaller(parent, keys, now)
+  if (!active) return staleCredential
+  const sessionIds = await sessionPath(parent, sessions, now)
+  if (!sessionIds || active.key.surface !== surface) return staleCredential
+  if (active.key.console) return consoleMakesNoKeys
+  return (
+    denyMissingScopes(scopes, active.scopes) ?? allow({ active, createdBy: creatorOf(active, sessionIds) })
+  )
+}
+
+/** Denies a key whose chain has too many keys or policies. */
+function denyLongChain({ policyIds, ancestry }: KeyRecord): IssuerDenial | undefined {
+  if (policyIds.length <= MAX_POLICIES && ancestry.length <= MAX_DEPTH) return undefined
+  const message = `key chain deeper than ${MAX_DEPTH}, or more than ${MAX_POLICIES} policies`
+  return deny('policy_blocked', message, { details: { rule: 'max_depth' } })
 }
 
 /** Returns the policy chain of the new key: all policies that bind the caller, then the key's own. */

@@ -85,7 +85,7 @@ export function makeRotateKey(
         rotatedBy: rotatedByAfter(target, active, sessionIds),
         expiresAt: current ? current.expiresAt : target.expiresAt,
       }
-      const write = writeSuccessor(keys, target, successor, now + overlapSeconds * 1000, now)
+      const write = writeSuccessor(keys, { target, successor }, now + overlapSeconds * 1000, now)
       const notes = [...keyNotes('key.rotate', [target]), ...keyNotes('key.create', [successor])]
       const actor = actorOf(caller ?? (by === 'operator' ? by : 'wallet'))
       const audited = { ...write, by: actor, notes }
@@ -133,8 +133,7 @@ function denyRotation(
 /** Writes the successor. The old key ends after the overlap, and all other keys of the lineage end now. */
 function writeSuccessor(
   keys: readonly KeyRecord[],
-  target: KeyRecord,
-  successor: KeyRecord,
+  { target, successor }: { readonly target: KeyRecord; readonly successor: KeyRecord },
   overlapEnd: EpochMs,
   now: EpochMs,
 ): KeyWrite {

@@ -34,7 +34,7 @@ export async function changeKeySet(
     const next =
       decision === 'announce'
         ? announce(keys, fresh, now, timing)
-        : dropNow(keys, decision.drop, fresh, now, timing)
+        : dropNow(keys, { kid: decision.drop, fresh }, now, timing)
     if (await storage.replace(revision, next)) return true
   }
   throw new Fault('ERR_OVERLOADED', 'the signing keys keep changing')

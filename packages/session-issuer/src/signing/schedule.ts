@@ -68,13 +68,16 @@ function isPreferred(key: SigningKey, to: SigningKey, now: EpochMs): boolean {
   return active ? key.activatesAt > to.activatesAt : key.activatesAt < to.activatesAt
 }
 
+/** A key that no store has yet. */
+type FreshKey = Pick<SigningKey, 'kid' | 'algorithm' | 'privateJwk'>
+
 /**
  * Announces a successor. It becomes active after `announceMs`, and the key before it retires at that instant. The first
  * key of an empty store is active immediately: nobody has cached a document without it.
  */
 export function announce(
   keys: readonly SigningKey[],
-  fresh: Pick<SigningKey, 'kid' | 'algorithm' | 'privateJwk'>,
+  fresh: FreshKey,
   now: EpochMs,
   timing: RotationTiming,
 ): SigningKey[] {
@@ -95,8 +98,7 @@ export function announce(
  */
 export function dropNow(
   keys: readonly SigningKey[],
-  kid: string,
-  fresh: Pick<SigningKey, 'kid' | 'algorithm' | 'privateJwk'>,
+  { kid, fresh }: { readonly kid: string; readonly fresh: FreshKey },
   now: EpochMs,
   timing: RotationTiming,
 ): SigningKey[] {

@@ -13,14 +13,13 @@ import type { PlainOperation } from '../operations/operation.ts'
  * and before it is parsed.
  */
 export function mountSigned(
-  api: HostGate,
   koa: KoaGate,
+  route: ReturnType<HostGate['open']>,
   operation: PlainOperation,
-  admit: object,
   { providerMessages }: MountServices,
 ): KoaMiddleware {
   const validateBody = operation.body && compileSchema(operation.body)
-  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
+  return koa.handle(route, async (call): Promise<HandlerResponse> => {
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven

@@ -54,7 +54,8 @@ function mountOperation(
   const rule = ruleOf(operation)
   services.operationRules.set(`${surface} ${id}`, rule)
   if ('write' in operation) return mountWrite(api, koa, operation, { rule, options, services })
-  if (credential === 'provider') return mountSigned(api, koa, operation, { admit: options.admit }, services)
+  if (credential === 'provider')
+    return mountSigned(koa, api.open(id, { admit: options.admit }), operation, services)
   if (credential === 'none') {
     const route = api.open(id, options)
     return koa.handle(route, call => handlePlain(operation, call, undefined))

@@ -24,6 +24,8 @@ export interface ImmediatePayment {
   readonly credit: string
   readonly amountCents: number
   readonly cause: string
+  /** The transactions that show it to accounts. */
+  readonly entries: readonly TransactionEntry[]
 }
 
 /**
@@ -34,8 +36,7 @@ export interface ImmediatePayment {
 export async function payAtOnce(
   { guard, money, ledger, spendStorage }: PaymentServices,
   { tx, reserve }: Pick<WriteContext, 'tx' | 'reserve'>,
-  { accountId, ...payment }: ImmediatePayment,
-  entries: readonly TransactionEntry[],
+  { accountId, entries, ...payment }: ImmediatePayment,
   now: EpochMs,
 ): Promise<Verdict<undefined>> {
   const { id, amountCents } = payment

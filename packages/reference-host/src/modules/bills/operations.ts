@@ -169,7 +169,7 @@ function payBill(
         description: billWords(bill),
         keyId: caller.session.keyId,
       }
-      const paid = await payAtOnce(services, context, payment, [entry], now)
+      const paid = await payAtOnce(services, context, { ...payment, entries: [entry] }, now)
       if (!paid.ok) return paid
       const subject = { kind: 'bill', id }
       await events.record(

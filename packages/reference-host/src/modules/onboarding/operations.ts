@@ -81,9 +81,11 @@ export function onboardingOperations(services: OnboardingServices): Operation[] 
         const { accountId } = caller.session
         const found = STEPS.find(([step]) => step === params['step'])
         if (!found) return deny('not_found', 'no such step')
-        const [step, does] = found
+        const [step, completedBy] = found
         if (!OPTIONAL.includes(step))
-          return deny('invalid_request', `step ${step} cannot be skipped: ${does} does it`, { field: 'step' })
+          return deny('invalid_request', `step ${step} cannot be skipped: ${completedBy} does it`, {
+            field: 'step',
+          })
         await skip(db, accountId, step)
         return allow(await read(services, accountId))
       },
@@ -108,9 +110,9 @@ async function read({ db, acceptances }: OnboardingServices, accountId: string):
     funding: Number(row['funded']) > 0,
     card: Number(row['cards']) > 0,
   }
-  const steps = STEPS.map(([step, does]) => {
+  const steps = STEPS.map(([step, completedBy]) => {
     const open = skipped.includes(step) ? 'skipped' : 'open'
-    return { step, status: done[step] ? 'done' : open, operation: does }
+    return { step, status: done[step] ? 'done' : open, operation: completedBy }
   })
   const next = steps.find(({ status }) => status === 'open')?.step ?? null
   return {

@@ -153,7 +153,7 @@ function createPayment(services: PaymentServices): Operation {
         counterparty: payer.walletAddress,
       }
       const entries = [sent, received]
-      const paid = await payAtOnce(services, context, payment, entries, now)
+      const paid = await payAtOnce(services, context, { ...payment, entries }, now)
       if (!paid.ok) return paid
       const subject = { kind: 'payment', id }
       const event = { accountId: receiver.value, subject, to: 'completed', cause: 'received', amountCents }

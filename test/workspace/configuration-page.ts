@@ -1,5 +1,5 @@
-import { hostVariables } from '@gatewright/host/internal'
-import { UNSUPPORTED, variables } from './variables.ts'
+import { hostVariables } from '#packages/host/dist/config/host-variables.js'
+import { UNSUPPORTED, variables } from '#packages/reference-host/dist/config/variables.js'
 
 /** The text of `docs/configuration.md`, generated from the tables of variables. */
 export function configurationPage(): string {
