@@ -88,12 +88,13 @@ export function noResponse(error: unknown): Problem {
   return { code: 'no_response', status: 0, message, body: {} }
 }
 
-/** Reads the problem of a response. `body` is what its JSON says; undefined if it is no JSON. `now` in epoch ms. */
+/** Reads the problem of a response: plain, in an envelope, or a problem document (RFC 9457). `body` is what its JSON says; undefined if it is no JSON. `now` in epoch ms. */
 export function problemOf(response: Response, body: unknown, now: number): Problem {
   const { status, headers } = response
   const members = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  // RFC 9457 has the code as `code`; the host, whose envelope has the same word, as `error`.
+  // RFC 9457 has the code as `code` and the message as `detail`; the host as `error` and `message`.
   const code = members['error'] ?? members['code']
+  const { message = members['detail'] } = members
   const known = typeof code === 'string' && Object.hasOwn(statuses, code)
   const requestId = headers.get('x-request-id')
   const { retryAfterSeconds: inBody, ...others } = members
@@ -102,10 +103,7 @@ export function problemOf(response: Response, body: unknown, now: number): Probl
     ...others,
     code: known ? code : 'unrecognized_response',
     status,
-    message:
-      typeof members['message'] === 'string'
-        ? members['message']
-        : `The host responded with status ${status}`,
+    message: typeof message === 'string' ? message : `The host responded with status ${status}`,
     ...(requestId === null ? {} : { requestId }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     body: members,

@@ -3,7 +3,8 @@ import { parse as parseContentType } from 'content-type'
 import { deny, type RequestDenial } from '../codes.ts'
 import type { DenialWithHeaders } from '../codes.ts'
 import type { RequestFacts } from './facts.ts'
-import { validateJson } from './validate-json.ts'
+import { findTooDeep } from './json-depth.ts'
+import { tooDeep, validateJson, type JsonProblem } from './validate-json.ts'
 
 /** The denial of a body that is not JSON, such as a form. */
 export const notJson: RequestDenial = deny(
@@ -11,10 +12,12 @@ export const notJson: RequestDenial = deny(
   'send the body as a JSON object in UTF-8 with Content-Type: application/json; a form (application/x-www-form-urlencoded, multipart/form-data) is not read',
 )
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /**
  * Parses bytes as one JSON object. An empty body is `{}`. Denials: `unsupported_media_type` unless the media type is JSON in
- * UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object, for more than 32 levels of nesting, and for
- * a NUL or a lone surrogate in any string or member name (`field` is the body's member that contains it). Of a repeated
+ * UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object, for more than 32 levels of nesting (counted before it
+ * is parsed), and for a NUL or a lone surrogate in any string or member name (`field` is the body's member that contains it). Of a repeated
  * member the last value counts. A member named `__proto__` is an own member like any other. `revive` may change values before they are
  * checked, as that of `JSON.parse` does.
  */
@@ -25,9 +28,11 @@ export function parseJsonObject(
 ): Verdict<Record<string, unknown>, RequestDenial> {
   if (bytes.length === 0) return allow({})
   if (!isJson(contentType)) return notJson
+  const found = findTooDeep(bytes)
+  if (found) return denied(tooDeep(memberOf(found.member), found.at))
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), revive)
+    value = JSON.parse(UTF8.decode(bytes), revive)
   } catch {
     return deny('invalid_request', 'the body is not valid JSON', { field: 'body' })
   }
@@ -35,8 +40,18 @@ export function parseJsonObject(
     return deny('invalid_request', 'the body must be a JSON object', { field: 'body' })
   }
   const problem = validateJson(value)
-  if (problem) return deny('invalid_request', problem.message, { field: problem.field })
-  return allow(value as Record<string, unknown>)
+  return problem ? denied(problem) : allow(value as Record<string, unknown>)
+}
+
+const denied = ({ message, field }: JsonProblem): RequestDenial => deny('invalid_request', message, { field })
+
+/** Reads the name of a member, which is a JSON string if the body is JSON. */
+function memberOf(quoted: Uint8Array | undefined): string {
+  try {
+    return quoted === undefined ? 'body' : (JSON.parse(UTF8.decode(quoted)) as string)
+  } catch {
+    return 'body'
+  }
 }
 
 /**

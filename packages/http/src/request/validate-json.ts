@@ -1,9 +1,7 @@
 import { isStorableText } from '@gatewright/kernel/internal'
+import { MAX_LEVELS } from './json-depth.ts'
 
-/** The most levels of nested objects and arrays, including the outermost. */
-const MAX_LEVELS = 32
-
-interface JsonProblem {
+export interface JsonProblem {
   /** The member of the outermost object that has the problem; `body` if no member contains it, or its name cannot be repeated. */
   readonly field: string
   readonly message: string
@@ -26,10 +24,7 @@ export function validateJson(root: unknown): JsonProblem | undefined {
   const open: PendingValue[] = isObject(root) ? [{ value: root, level: 1, field: 'body' }] : []
   for (let next = open.pop(); next; next = open.pop()) {
     const { value, level } = next
-    if (level > MAX_LEVELS) {
-      const message = `the body must have at most ${MAX_LEVELS} levels of nested objects and arrays`
-      return { field: safeName(next.field), message }
-    }
+    if (level > MAX_LEVELS) return tooDeep(next.field)
     const names = Array.isArray(value) ? undefined : Object.keys(value)
     // Arrays are read by index: a list of their keys would cost more than parsing them.
     const members: readonly unknown[] = names === undefined ? (value as unknown[]) : Object.values(value)
@@ -43,6 +38,18 @@ export function validateJson(root: unknown): JsonProblem | undefined {
     }
   }
   return undefined
+}
+
+/**
+ * The problem of a body in which a member of the outermost object is nested too deep. `at`: the offset, in bytes, of the first bracket that
+ * is; undefined where the bytes are not known.
+ */
+export function tooDeep(member: string, at?: number): JsonProblem {
+  const where = at === undefined ? '' : `; byte ${at + 1} begins another`
+  return {
+    field: safeName(member),
+    message: `the body must have at most ${MAX_LEVELS} levels of nested objects and arrays${where}`,
+  }
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
