@@ -182,7 +182,9 @@ t.test('an amount that is a promise, or nothing, is an error of the route', asyn
       t.equal((await send(paid, { body, key: JSON.stringify(body).slice(2, 10) })).status, 500)
   const error = (got: string): object => ({
     name: 'TypeError',
-    message: new RegExp(`^payments\\.create: amount must return \\{ amountCents, currency \\}, got ${got}`),
+    message: new RegExp(
+      `^payments\\.create: the function that returns the amount \\(amount, spends, withdraws\\) must return \\{ amountCents, currency \\}, got ${got}`,
+    ),
   })
   t.match(
     failures.map(failure => ({ error: failure.error })),

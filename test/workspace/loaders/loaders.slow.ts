@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import t from 'tap'
@@ -43,6 +43,31 @@ t.test('every loader runs a server from tarballs, which pays once', async t => {
     t.ok(isTest || output.includes(JSON.stringify(PAID_ONCE)), `${name} pays once`)
     t.comment(`${name}: ${code === 0 ? 'pays once' : 'fails'}`)
   }
+})
+
+/** The folders of a package and of all that it depends on, as they are installed. */
+function installed(folder: string, found: Set<string> = new Set()): Set<string> {
+  if (found.has(folder)) return found
+  found.add(folder)
+  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly dependencies?: Readonly<Record<string, string>>
+  }
+  for (const name of Object.keys(dependencies)) {
+    // One inside of the folder is measured with it.
+    if (existsSync(join(folder, 'node_modules', name))) continue
+    installed(join(project, 'node_modules', name), found)
+  }
+  return found
+}
+
+t.test('gatewright and all that it depends on take at most 8.2 MB', t => {
+  const { stdout } = spawnSync('du', ['-ck', ...installed(join(project, 'node_modules/gatewright'))], {
+    encoding: 'utf8',
+  })
+  const kilobytes = Number(/^(\d+)\s+total$/m.exec(stdout)?.[1])
+  t.ok(kilobytes <= 8200, `${kilobytes} KB`)
+  t.comment(`gatewright is installed in ${kilobytes} KB`)
+  t.end()
 })
 
 t.test('the next install keeps what was installed from tarballs', t => {

@@ -1,4 +1,4 @@
-import { paid, usd, WRITE, type Mistake, type Trial } from './trial.ts'
+import { paid, WRITE, type Mistake, type Trial } from './trial.ts'
 
 type Handler = Parameters<ReturnType<Trial['fetch']>['write']>[2]
 const firstRequest = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
@@ -102,5 +102,3 @@ export const HANDLERS: readonly Mistake[] = [
     next: () => void,
   ) => next()) as never),
 ]
-
-export { usd }
