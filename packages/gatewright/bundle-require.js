@@ -1,19 +1,26 @@
 // Bundles every entry for `require` where it cannot load ES modules, as in jest: dist/require/all.cjs has all modules once, so that entries
-// share their state, and runs those of an entry when it is first required. Libraries that require finds stay outside.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+// share their state, and runs those of an entry when it is first required. Dependencies of this package stay outside.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const output = join(folder, 'dist/require')
-const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+const { exports, dependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(folder, 'package.json'), 'utf8'),
+)
 const entries = Object.values(exports).filter(entry => typeof entry === 'object')
 const nameOf = entry => entry.require.replace('./dist/require/', '')
 
-/** Libraries that have no entry for `require`. The bundle contains them, and their licenses. */
-const BUNDLED = ['jose']
+/**
+ * What require finds from this package: its own dependencies, without jose, which has no entry for `require`. The bundle contains all others,
+ * and their licenses: require would not find them, or another version that is installed beside this package.
+ */
+const OUTSIDE = Object.keys({ ...dependencies, ...peerDependencies }).filter(
+  name => !name.startsWith('@gatewright/') && name !== 'jose',
+)
+const isOutside = path => path.startsWith('node:') || OUTSIDE.some(name => `${path}/`.startsWith(`${name}/`))
 
 const { outputFiles, metafile } = await build({
   absWorkingDir: folder,
@@ -37,21 +44,22 @@ const { outputFiles, metafile } = await build({
       name: 'libraries stay outside',
       setup({ onResolve }) {
         onResolve({ filter: /^[^./#]/ }, ({ path }) =>
-          path.startsWith('@gatewright/') || BUNDLED.some(name => `${path}/`.startsWith(`${name}/`))
-            ? undefined
-            : { path, external: true },
+          isOutside(path) ? { path, external: true } : undefined,
         )
       },
     },
   ],
 })
-const found = new Set(
-  Object.keys(metafile.inputs).flatMap(path => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+const found = new Map(
+  Object.keys(metafile.inputs).flatMap(path => {
+    const [library, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path) ?? []
+    return library === undefined ? [] : [[name, join(folder, library)]]
+  }),
 )
-const licenses = [...found].map(name => {
-  const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8'))
-  return `/*! Contains ${name} ${version}.\n${readFileSync(join(manifest, '../LICENSE.md'), 'utf8')}*/\n`
+const licenses = [...found].map(([name, library]) => {
+  const { version } = JSON.parse(readFileSync(join(library, 'package.json'), 'utf8'))
+  const license = readdirSync(library).find(file => /^licen[cs]e/i.test(file))
+  return `/*! Contains ${name} ${version}.\n${readFileSync(join(library, license), 'utf8')}*/\n`
 })
 rmSync(output, { recursive: true, force: true })
 mkdirSync(output, { recursive: true })

@@ -1,5 +1,5 @@
 // Servers are often deployed as one ESM file. A library in CommonJS that calls require for a builtin of Node fails in it, at run time.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'
@@ -102,4 +102,20 @@ t.test('every entry loads from one file of ESM', async t => {
   const all = join(directory, 'all.mjs')
   writeFileSync(all, imports.join('\n'))
   t.same(await runNode([all]), { code: 0, output: '' })
+})
+
+t.test('the bundle for require asks only for dependencies of its own package', t => {
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync('packages/gatewright/package.json', 'utf8'),
+  ) as Record<'dependencies' | 'peerDependencies', Record<string, string>>
+  const own = Object.keys({ ...dependencies, ...peerDependencies })
+  const bundle = readFileSync('packages/gatewright/dist/require/all.cjs', 'utf8')
+  const asked = [...bundle.matchAll(/\brequire\("((?:@[^/"]+\/)?[^/"]+)/g)].map(([, name]) => name as string)
+  // Another version of what others depend on may lie beside the package, as ipaddr.js of express does.
+  t.same(
+    asked.filter(name => !own.includes(name) && !name.startsWith('node:')),
+    [],
+  )
+  t.ok(asked.length > 5)
+  t.end()
 })
