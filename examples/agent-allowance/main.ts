@@ -39,14 +39,18 @@ async function agentPays(shop: string, amountCents: number): Promise<void> {
     },
     body: JSON.stringify({ amountCents, shop }),
   })
-  const { rule = '' } = (await reply.json()) as { rule?: string }
+  const { message = '' } = (await reply.json()) as { message?: string }
   const amount = (amountCents / 100).toFixed(2).padStart(6)
-  console.log(`${shop.padEnd(10)} ${amount} USD  ${reply.status === 201 ? 'paid' : `refused  ${rule}`}`)
+  console.log(
+    `${shop.padEnd(10)} ${amount} USD  ${reply.status === 201 ? 'paid' : `refused\n    ${message}`}`,
+  )
 }
 
+console.log('An agent that may pay 50.00 USD a day and 25.00 USD at once:\n')
 await agentPays('Groceries', 2_000)
 await agentPays('Laptop', 90_000)
 await agentPays('Train', 2_500)
 await agentPays('Dinner', 1_000)
 await agentPays('Coffee', 500)
+console.log('\nNext: change the caps in examples/agent-allowance/main.ts, or read docs/policies.md.')
 server.close()

@@ -43,6 +43,9 @@ function step(title: string, reply: HttpResponse, expected: number, lines: reado
   process.exit(1)
 }
 
+/** Breaks a text into lines that fit in 80 columns below a step. */
+const lines = (text: string): string[] => text.match(/.{1,76}(?: |$)/g) ?? []
+
 /** Enough of a credential to recognise it, too little to use it. */
 const shown = (credential: unknown): string => `${String(credential).slice(0, 24)}...`
 const bearer = (token: unknown): Record<string, string> => ({ authorization: `Bearer ${String(token)}` })
@@ -112,7 +115,7 @@ const above = await post('/user/v1/subscriptions/payin', { amountCents: 3000 }, 
 step('9. It asks for 30.00 USD more: its limit refuses', above, 403, [
   `error     ${String(above.body['error'])}`,
   `rule      ${String(above.body['rule'])}`,
-  `left      ${(Number(above.body['remaining']) / 100).toFixed(2)} USD until ${String(above.body['resetsAt'])}`,
+  ...lines(String(above.body['message'])),
 ])
 
 const reader = await post('/user/v1/sessions', { scopes: ['users.read'] }, { 'x-user-key': key })

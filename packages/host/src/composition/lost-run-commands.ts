@@ -64,7 +64,7 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     example: '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000',
     async run({ lostRuns }, { positional: [run = ''] }) {
       const data = await describeRun(lostRuns, run)
-      if (!data) throw new CommandError(`no record of ${run}: see lost-runs list`)
+      if (!data) throw new CommandError(`no record of ${run}: see npx gatewright lost-runs list`)
       const { decision, ...record } = data
       const { outcome = null, by = null, reason = null, at = null } = decision ?? {}
       const decided = { decision: outcome, decidedBy: by, reason, decidedAt: at }
@@ -120,7 +120,7 @@ async function subjectOf(
   outcome: string,
 ): Promise<string> {
   const found = await describeRun(lostRuns, run)
-  if (!found) throw new CommandError(`no record of ${run}: see lost-runs list`)
+  if (!found) throw new CommandError(`no record of ${run}: see npx gatewright lost-runs list`)
   return `Decide that ${found.operation} of ${found.account}, begun ${found.beganAt}, ${outcome}.`
 }
 
@@ -133,7 +133,7 @@ async function decide(
   const decision = decisionOf(args)
   const { by, reason } = decision
   if (!(await decideLostRun(lostRuns, run, { outcome, ...decision })))
-    throw new CommandError(`${run} is not lost, or somebody has decided about it: see lost-runs show ${run}`)
+    throw new CommandError(`${run} is not lost, or somebody has decided about it: see npx gatewright lost-runs show ${run}`)
   return { data: { run, outcome, by, reason }, lines: [`${run}: ${outcome}.`] }
 }
 

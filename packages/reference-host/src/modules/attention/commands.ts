@@ -46,7 +46,7 @@ export function attentionCommands(
       async run({ backend, clock }, { positional: [id = '', text = ''] }) {
         const about = { kind, id, reference: referenceArgument(text) }
         const reports = await backend.sql.transaction(tx => resolveAttention(tx, about, clock.now()))
-        if (!reports) throw new CommandError(`nothing is open about ${id}: see gatewright ${group} list`)
+        if (!reports) throw new CommandError(`nothing is open about ${id}: see npx gatewright ${group} list`)
         const ended = reports.map(({ detail, amountCents }) => `${money(amountCents)} (${detail})`)
         return { data: { id, reports }, lines: [`${id} is handled: ${ended.join(', ')}.`] }
       },
