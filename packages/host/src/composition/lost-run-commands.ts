@@ -133,7 +133,9 @@ async function decide(
   const decision = decisionOf(args)
   const { by, reason } = decision
   if (!(await decideLostRun(lostRuns, run, { outcome, ...decision })))
-    throw new CommandError(`${run} is not lost, or somebody has decided about it: see npx gatewright lost-runs show ${run}`)
+    throw new CommandError(
+      `${run} is not lost, or somebody has decided about it: see npx gatewright lost-runs show ${run}`,
+    )
   return { data: { run, outcome, by, reason }, lines: [`${run}: ${outcome}.`] }
 }
 
