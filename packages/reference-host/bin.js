@@ -3,7 +3,7 @@
 // which is before the first build.
 import { existsSync } from 'node:fs'
 
-const main = new URL('dist/cli/main.js', import.meta.url)
+const main = new URL('dist/programs/command.js', import.meta.url)
 if (existsSync(main)) await import(main.href)
 else {
   process.stderr.write(

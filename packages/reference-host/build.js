@@ -31,7 +31,7 @@ const EVERY = { terminal: 1000, log: 15_000 }
  * @property {string} project The folder that the compiler builds, with all that it refers to, from the root of the repository.
  * @property {readonly string[]} sources The folders whose files it is built from.
  * @property {readonly string[]} outputs Files that every build leaves.
- * @property {string} [pages] The script that bundles the pages afterwards.
+ * @property {Record<string, string>} [bundles] Scripts that bundle what was compiled, by what they make.
  */
 
 /** @type {Target} */
@@ -39,8 +39,14 @@ export const HOST = {
   name: 'host',
   project: 'packages/reference-host',
   sources: ['packages'],
-  outputs: ['packages/reference-host/dist/main.js', 'packages/reference-host/dist/browser/manifest.json'],
-  pages: 'packages/reference-host/browser/bundle.js',
+  outputs: [
+    'packages/reference-host/dist/programs/main.js',
+    'packages/reference-host/dist/browser/manifest.json',
+  ],
+  bundles: {
+    'the pages': 'packages/reference-host/browser/bundle.js',
+    'the programs': 'packages/reference-host/bundle.js',
+  },
 }
 
 /** @type {Target} */
@@ -197,9 +203,9 @@ export async function build(target, stream) {
   try {
     for (const folder of await compile(target.project, progress.report))
       files.push(`${folder}/dist/.tsbuildinfo`)
-    if (target.pages) {
-      progress.report('the pages')
-      await run([target.pages])
+    for (const [made, script] of Object.entries(target.bundles ?? {})) {
+      progress.report(made)
+      await run([script])
     }
   } finally {
     progress.end()

@@ -9,4 +9,4 @@ try {
   process.stderr.write(`\nThe build failed:\n${/** @type {Error} */ (error).message}\n`)
   process.exit(1)
 }
-await import('./dist/main.js')
+await import('./dist/programs/main.js')

@@ -1,5 +1,6 @@
 // Starts Redis and Postgres, runs the compiled test files, and closes with `N passed, N failed`. Arguments: test files, or --slow for the
 // long suites; --changed [REVISION] leaves out those that import nothing that has changed since (by default since the last commit).
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -8,7 +9,6 @@ import { changedSince, reachedBy } from './run/changed.ts'
 import { chromiumBinary } from './browser/chromium.ts'
 import { SERVERS } from './run/cpu-time.ts'
 import { filesBelow } from './files.ts'
-import { bundledPrograms } from './programs.ts'
 import { postgresService, redisService } from './services.ts'
 import { onOtherStores, ownSuites, processesOf } from './run/test-processes.ts'
 import { keepTemporaryFilesInMemory } from './run/temporary-files.ts'
@@ -45,7 +45,8 @@ const report = new TestReport(
 anvilBinary()
 if (sources.some(source => source.endsWith('.slow.ts'))) installTools()
 if (sources.some(source => source.includes('/pages/'))) chromiumBinary()
-const programs = await bundledPrograms()
+// Tests start these programs hundreds of times.
+execFileSync(process.execPath, ['packages/reference-host/bundle.js'])
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
 const runs: ProcessRun[] = []
@@ -87,7 +88,6 @@ async function worker(): Promise<void> {
   const [postgres, redis] = await Promise.all([postgresService(), redisService()])
   const env = {
     ...process.env,
-    ...programs,
     TEST_POSTGRES_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
     [SERVERS]: [postgres.pid, redis.pid].filter(Boolean).join(),

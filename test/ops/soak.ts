@@ -49,7 +49,7 @@ export async function runSoak(
   const heapFile = join(folder, 'heap')
   const env = { ...hostSecrets(), DATABASE_URL: url, REDIS_URL: redis.url, RATE_LIMITS: HIGH_LIMITS }
   const preload = fileURLToPath(new URL('./report-heap.js', import.meta.url))
-  const script = ['--expose-gc', '--import', preload, 'packages/reference-host/dist/main.js']
+  const script = ['--expose-gc', '--import', preload, 'packages/reference-host/dist/programs/main.js']
   const observed = await startHosts(1, { ...env, HEAP_FILE: heapFile }, script)
   const others = await startHosts(HOSTS - 1, env)
   const [host] = observed.hosts as [OpsHost]

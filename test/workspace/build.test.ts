@@ -61,7 +61,7 @@ const target = {
   project: 'packages/two',
   sources: ['packages'],
   outputs: ['packages/two/dist/main.js'],
-  pages,
+  bundles: { 'the pages': pages },
 }
 
 /** Builds as on a terminal or for a log. Returns whether it built, and what it wrote. */

@@ -5,7 +5,7 @@ import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const { enableCompileCache } = module as { readonly enableCompileCache?: (directory: string) => unknown }
-enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
+enableCompileCache?.(fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url)))
 const { serve } = await import('./composition/serve.ts')
 const served = await serve(process.env, text => console.log(text))
 if (!served.ok) {
