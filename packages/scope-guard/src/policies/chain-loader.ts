@@ -1,6 +1,6 @@
 import { Fault, type Session, type Clock, type EpochMs } from '@gatewright/kernel'
 import { sha256, utf8Length } from '@gatewright/kernel/internal/platform'
-import { LruCache } from '@gatewright/kernel/internal'
+import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'
 import { compileChain, type Chain } from './chain.ts'
 import { readStoredPolicy } from './parse.ts'
@@ -93,10 +93,10 @@ export function chainLoader(
   const dispose = (place: ChainPlace): void => {
     place.chain = undefined
   }
-  const cache = new LruCache<string, ChainPlace>({ maxSize: bytes, dispose })
+  const cache = new LRUCache<string, ChainPlace>({ maxSize: bytes, dispose })
   const sweep = (now: EpochMs): void => {
     let left = MAX_SWEPT
-    for (const key of cache.oldestKeys()) {
+    for (const key of cache.rkeys()) {
       const entry = cache.peek(key)
       if (entry === undefined || now < entry.keptUntil || left-- === 0) return
       cache.delete(key)
@@ -118,7 +118,7 @@ export function chainLoader(
     const chain = compileChain(stored)
     const size = chainBytes(utf8Length(text), stored)
     const place = { key, chain: size > bytes ? undefined : chain, keptUntil: now + keptMs }
-    if (place.chain) cache.set(key, place, size)
+    if (place.chain) cache.set(key, place, { size })
     return { chain, place }
   }
   const read = async (session: Session): Promise<LoadedChain> => {
@@ -141,7 +141,7 @@ export function chainLoader(
     compile: policies => compile(policies).chain,
     chainAt(place) {
       // Recording a use costs more than the rest, and matters only when chains may be evicted.
-      if (cache.size * 2 >= bytes) cache.get(place.key)
+      if (cache.calculatedSize * 2 >= bytes) cache.get(place.key)
       return place.chain
     },
     load: session => (session.policyIds.length === 0 && !sessionPolicies ? EMPTY : read(session)),

@@ -1,5 +1,5 @@
 import { Fault, type Clock } from '@gatewright/kernel'
-import { LruCache } from '@gatewright/kernel/internal'
+import { LRUCache } from '#platform/lru'
 import { createLimiter, type Limiter } from './limiter.ts'
 import type { CheckedFailureOptions } from './failure-options.ts'
 import { checkedRateLimit } from './options.ts'
@@ -34,7 +34,7 @@ export function createFailureBudget(
   const limit = checkedRateLimit('createFailureLimit', { name, points, windowSeconds })
   const shared = store && createLimiter({ ...limit, store }, clock)
   const windowMs = windowSeconds * 1000
-  const windows = new LruCache<string, FailureWindow>({ maxSize: MAX_BUCKETS })
+  const windows = new LRUCache<string, FailureWindow>({ maxSize: MAX_BUCKETS })
 
   const current = (bucket: string, now: number): FailureWindow => {
     const window = windows.get(bucket)
@@ -45,7 +45,8 @@ export function createFailureBudget(
   const chargeStore = async (limiter: Limiter, bucket: string): Promise<void> => {
     try {
       const { state, msBeforeNext } = await limiter.take(bucket)
-      if (state.remaining === 0) windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext }, 1)
+      if (state.remaining === 0)
+        windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext }, { size: 1 })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
     }
@@ -56,7 +57,7 @@ export function createFailureBudget(
       const { left, until } = current(bucket, clock.now())
       // A used-up budget needs no further count, so a flood costs no calls to the store.
       if (left === 0) return
-      windows.set(bucket, { left: left - 1, until }, 1)
+      windows.set(bucket, { left: left - 1, until }, { size: 1 })
       if (shared) await chargeStore(shared, bucket)
     },
   }

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { LruCache } from '@gatewright/kernel/internal'
+import { LRUCache } from '#platform/lru'
 
 /** Caches verified tokens of one process by the SHA-256 of their text. Any entry may be evicted at any time. */
 export interface TokenCache<T> {
@@ -28,11 +28,11 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
   bytes: number,
   listed: (value: T) => number,
 ): TokenCache<T> {
-  const cache = new LruCache<string, T>({ maxSize: bytes })
+  const cache = new LRUCache<string, T>({ maxSize: bytes })
   let sets = 0
   const sweep = (now: EpochMs): void => {
     let left = 2 * SETS_PER_SWEEP
-    for (const digest of cache.oldestKeys()) {
+    for (const digest of cache.rkeys()) {
       const value = cache.peek(digest)
       if (value === undefined || now < value.keptUntil || left-- === 0) return
       cache.delete(digest)
@@ -41,7 +41,7 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
   return {
     get(digest) {
       // Recording the use of an entry costs as much as finding it, and matters only when entries may be evicted.
-      const halfEmpty = cache.size * 2 < bytes
+      const halfEmpty = cache.calculatedSize * 2 < bytes
       return halfEmpty ? cache.peek(digest) : cache.get(digest)
     },
     delete(digest) {
@@ -49,7 +49,7 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
     },
     set(digest, value, tokenBytes, now) {
       if (++sets % SETS_PER_SWEEP === 0) sweep(now)
-      cache.set(digest, value, tokenBytes + ENTRY_BYTES + listed(value) * LISTED_BYTES)
+      cache.set(digest, value, { size: tokenBytes + ENTRY_BYTES + listed(value) * LISTED_BYTES })
     },
   }
 }

@@ -1,5 +1,5 @@
 import { malformedReply } from '@gatewright/kernel'
-import { LruCache } from '@gatewright/kernel/internal'
+import { LRUCache } from 'lru-cache'
 import type { CheckedOptions } from '../options.ts'
 import type { PolicyRecord } from '../storage/port.ts'
 import { jsonBytes } from './chain-bounds.ts'
@@ -18,7 +18,10 @@ export function policyReader({
   keys,
   sessions,
 }: CheckedOptions): (ids: readonly string[]) => Promise<readonly unknown[]> {
-  const cache = new LruCache<string, PolicyRecord>({ maxSize: MAX_CACHE_BYTES })
+  const cache = new LRUCache<string, PolicyRecord>({
+    maxSize: MAX_CACHE_BYTES,
+    sizeCalculation: ({ document }) => MEMORY_PER_BYTE * jsonBytes(document),
+  })
   return async ids => {
     const found = new Map<string, PolicyRecord>()
     for (const id of ids) {
@@ -30,7 +33,7 @@ export function policyReader({
       if (missing.length === 0) break
       for (const policy of await storage.policies(missing)) {
         found.set(policy.id, policy)
-        cache.set(policy.id, policy, MEMORY_PER_BYTE * jsonBytes(policy.document))
+        cache.set(policy.id, policy)
       }
     }
     return ids.map(id => {

@@ -1,0 +1,1 @@
+export { LRUCache } from 'lru-cache'
