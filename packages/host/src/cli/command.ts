@@ -49,6 +49,8 @@ export interface Command<S> extends CommandUsage {
   readonly subject?: (services: S, args: CommandArguments) => Promise<string>
   /** False for a command that reads no stores: it gets empty ones, also beside a running host. Default: true. */
   readonly readsStores?: false
+  /** False for a command that must not run in the process of a host: beside a host on an embedded database it says so. Default: true. */
+  readonly besideHost?: false
   run(services: S, args: CommandArguments): Promise<CommandOutput>
 }
 

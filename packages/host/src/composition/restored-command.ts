@@ -45,6 +45,7 @@ export const restoredCommand: Command<HostServices> = {
   example: '--since 2026-11-27T02:00:00Z',
   confirm:
     'Ends all sessions, denies held keys and statements that wallets have signed, and moves the signing key and deposit addresses on. No host is ready until npx gatewright history accept.',
+  besideHost: false,
   check: argumentsOf,
   async subject({ db, clock }, args) {
     const { since, changed } = argumentsOf(args)

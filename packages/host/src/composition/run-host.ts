@@ -10,6 +10,8 @@ import { requestTimeLimit } from '../http/request/request-time.ts'
 import { safely } from '../observability/safely.ts'
 import type { Documentation } from '../openapi/document.ts'
 import { openStores } from '../storage/open.ts'
+import { commandHost } from './command-host.ts'
+import { serveCommands } from './command-socket.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { choreFailures, hostChores } from './host-chores.ts'
 import { operationTable } from './host-module.ts'
@@ -155,6 +157,11 @@ export async function runHost<S extends HostServices>(
       app.listener,
     )
     const url = await listen(server, config)
+    // Other processes cannot open the embedded database.
+    const commands =
+      config.databaseUrl === undefined
+        ? await serveCommands(config.dataDir, commandHost(services))
+        : undefined
     return {
       url,
       services,
@@ -170,7 +177,11 @@ export async function runHost<S extends HostServices>(
           if (open > 0) report(new Error(`${open} writes did not end before the stop and are rolled back`))
           await jobs.drained()
         }
-        await stop.run('work', [requests(), running?.stop() ?? Promise.resolve()])
+        await stop.run('work', [
+          requests(),
+          running?.stop() ?? Promise.resolve(),
+          commands?.close() ?? Promise.resolve(),
+        ])
         await stop.run('memory', [issuer.flush(), aliasUsage.flush(), requestLog.flush(), guard.stop()])
         await stop.run('stores', [closeStores()])
       },

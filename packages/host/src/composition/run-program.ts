@@ -1,16 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Fault } from '@gatewright/kernel'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { distributeCommand } from './distribute-command.ts'
+import { problemOf } from './command-host.ts'
+import { runInHost } from './command-socket.ts'
 import type { HostServices } from './host-services.ts'
 import { migrateCommand } from './migrate-command.ts'
 import type { CommandFile } from './module.ts'
 import { openProduct, type Product } from './run-host.ts'
 import type { ConfigResult } from '../config/host-config.ts'
 import type { Env } from '../config/variable.ts'
-import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
+import { DataDirInUse } from '../storage/data-dir-unusable.ts'
 import {
   CommandError,
   UsageError,
@@ -168,19 +170,25 @@ type Question<S> = (services: S) => Promise<boolean>
 
 async function runOn<S extends HostServices>(
   { product }: OperatorProgram<S>,
-  { command, args }: StoreRequest<S>,
-  { progress = () => {} }: CommandOptions,
+  { command, args, yes }: StoreRequest<S>,
+  { ask, progress = () => {} }: CommandOptions,
   { config, question }: { readonly config: S['config']; readonly question: Question<S> | undefined },
 ): Promise<CommandOutput> {
+  const inHost = (dataDir: string): Promise<CommandOutput | undefined> =>
+    runInHost(
+      dataDir,
+      { name: command.name, args, yes },
+      { confirm: async about => ask !== undefined && isConfirmed(ask, about), progress },
+    )
   const report = (error: unknown): void => {
     process.emitWarning(error instanceof Error ? error : String(error))
   }
   // No command uses rate limits, so commands work while Redis is down.
-  const { services, close } = await openProduct<S>({ ...config, redis: undefined }, product, {
-    observe: () => {},
-    report,
-    progress,
-  })
+  const open = () =>
+    openProduct<S>({ ...config, redis: undefined }, product, { observe: () => {}, report, progress })
+  const opened = await openOrAskHost(open, () => inHost(config.dataDir))
+  if ('output' in opened) return opened.output
+  const { services, close } = opened
   try {
     if (question && !(await question(services))) throw new CommandError('Canceled.', 'canceled')
     const output = await command.run(services, args)
@@ -188,6 +196,30 @@ async function runOn<S extends HostServices>(
     return output
   } finally {
     await close()
+  }
+}
+
+/** How long a command waits for a data folder that another command has, or whose host is starting, in ms. */
+const WAIT_MS = 5000
+
+/**
+ * Opens the stores. If another process has the data folder, asks the host there instead; if no host answers either, tries both again for a
+ * while.
+ */
+async function openOrAskHost<T extends object>(
+  open: () => Promise<T>,
+  askHost: () => Promise<CommandOutput | undefined>,
+): Promise<T | { readonly output: CommandOutput }> {
+  for (const until = performance.now() + WAIT_MS; ; ) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!(error instanceof DataDirInUse)) throw error
+      const output = await askHost()
+      if (output) return { output }
+      if (performance.now() > until) throw error
+      await sleep(50)
+    }
   }
 }
 
@@ -217,22 +249,6 @@ function format(output: CommandOutput, terminal: Terminal | undefined): string {
 
 function jsonText(data: unknown): string {
   return escapedText(JSON.stringify(data, null, 2))
-}
-
-/** What `--json` prints about an error. */
-interface Problem {
-  readonly error: string
-  readonly message: string
-}
-
-function problemOf(error: unknown): Problem {
-  if (error instanceof CommandError) return { error: error.code, message: error.message }
-  if (error instanceof OutputError) return { error: 'output', message: error.message }
-  if (error instanceof DataDirUnusable) return { error: 'in_use', message: error.message }
-  const { message, code, cause, stack } = error as NodeJS.ErrnoException
-  if (error instanceof Fault)
-    return { error: error.code, message: `${message}: ${cause instanceof Error ? cause.message : code}` }
-  return { error: 'unexpected', message: stack ?? String(error) }
 }
 
 function problemText(error: unknown, terminal: Terminal | undefined): string {

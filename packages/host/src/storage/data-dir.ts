@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { DataDirUnusable } from './data-dir-unusable.ts'
+import { DataDirInUse, DataDirUnusable } from './data-dir-unusable.ts'
 
 /**
  * The files of a host: the lock, the database with its side files, the secrets and half-written files of an
@@ -25,7 +25,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
     lock.exec('begin exclusive')
   } catch {
     lock.close()
-    throw new DataDirUnusable(
+    throw new DataDirInUse(
       `DATA_DIR ${dataDir} is in use by another host: stop it, or set DATA_DIR to another folder`,
     )
   }

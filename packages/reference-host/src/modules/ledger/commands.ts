@@ -135,6 +135,8 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger check',
     takes: [],
+    // On SQLite it would keep the host from responding: the operator page checks in a process of its own.
+    besideHost: false,
     summary: 'Recompute balances, and compare them with transactions, authorizations and withdrawals',
     flags: { full: 'Add up every transfer, not only those since the last check that found nothing wrong' },
     example: '--full',
