@@ -51,7 +51,7 @@ async function nest(
 ) {
   const { controllers = [], providers = [], isImported = true } = parts
   class App extends Root {}
-  const imports = isImported ? [GatewrightModule.forRoot(trial.options() as never)] : []
+  const imports = isImported ? [GatewrightModule.forRoot(trial.options())] : []
   Module({ imports, controllers, providers } as never)(App)
   const app = await createApp(App)
   trial.after(() => app.close())
@@ -61,7 +61,7 @@ async function nest(
     debug() {},
     verbose() {},
     error: (text: unknown) => void trial.lines.push(String(text)),
-  } as never)
+  })
   await app.listen(0, '127.0.0.1')
   const { url } = await listening(app.getHttpServer())
   return (sent?: Sent) => trial.sendTo(url, sent)

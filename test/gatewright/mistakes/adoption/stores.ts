@@ -96,7 +96,7 @@ export const STORES: readonly Mistake[] = [
   }),
   firstRequest('no migrate() of SQLite', /migrate\(\)/, trial => {
     const database = new Database(':memory:')
-    return onStore(trial, sqliteStore(database as never))
+    return onStore(trial, sqliteStore(database))
   }),
   firstRequest('migrate() with another prefix', /migrate\(\)/, async trial => {
     const schema = uniqueName()

@@ -95,7 +95,7 @@ function trialOf(lines: string[], closes: (() => unknown)[]): Trial {
       const app = express()
       // Its own handler prints errors.
       app.set('env', 'test')
-      mount(app, onExpress(options(changes as never) as never))
+      mount(app, onExpress(options(changes as never)))
       const server = await listening(app.listen(0, '127.0.0.1'))
       closes.push(() => server.close())
       return sent => trial.sendTo(server.url, sent)

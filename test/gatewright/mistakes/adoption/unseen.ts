@@ -38,26 +38,28 @@ export const UNSEEN: readonly Mistake[] = [
   never('The same key for two equal payments', sentTwice({}, {})),
   never('A 4xx after the effect', trial => {
     const { pay } = testProcessor()
-    const mounted = trial.fetch().write('payments.create', { ...WRITE, spends: spends as never }, (async ({
-      effectId,
-    }: {
-      effectId: string
-    }) => {
-      await pay({}, { idempotencyKey: effectId })
-      return { status: 422, body: {} }
-    }) as never)
+    const mounted = trial
+      .fetch()
+      .write(
+        'payments.create',
+        { ...WRITE, spends: spends as never },
+        async ({ effectId }: { effectId: string }) => {
+          await pay({}, { idempotencyKey: effectId })
+          return { status: 422, body: {} }
+        },
+      )
     return () => trial.send(mounted)
   }),
   never(
     'An error that the handler catches after the effect',
-    sentTwice({}, {}, (async () => {
+    sentTwice({}, {}, async () => {
       await Promise.reject(new Error('lost')).catch(() => undefined)
       return paid()
-    }) as never),
+    }),
   ),
   never(
     'An effect without effectId',
-    sentTwice({}, {}, (() => ({ status: 201, body: { key: crypto.randomUUID() } })) as never),
+    sentTwice({}, {}, () => ({ status: 201, body: { key: crypto.randomUUID() } })),
   ),
   never('The guard after the handler', trial =>
     trial.express((app, gw) => {
