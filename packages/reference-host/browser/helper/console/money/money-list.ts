@@ -34,7 +34,7 @@ export function moneyList<T>(context: ConsoleContext, rule: MoneyList<T>): Child
   const { elements } = filterBar(context, {
     what: rule.what,
     filters: [
-      { name: 'q', label: 'Search', kind: 'search', hint: 'Name, memo, address, amount, id' },
+      { name: 'q', label: 'Search', kind: 'search', hint: 'Words, amount, address, id' },
       ...Object.entries(rule.choices).map(
         ([name, [label, choices]]) => ({ name, label, kind: 'choice', choices }) as const,
       ),

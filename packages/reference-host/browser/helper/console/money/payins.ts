@@ -112,7 +112,7 @@ function drawerOf(context: ConsoleContext, { payin, key }: Detail): Child[] {
     ),
     factList([
       ['For', payin.description],
-      ['Into', purposeOf(payin)],
+      [payin.plan === null ? 'Pays' : 'Buys', purposeOf(payin)],
       ['Method', methodOf(payin)],
       ['Pay to', payTo ? copiedId('address', payTo.address) : null],
       ['Can be paid until', isOpen(payin) && el('span', {}, when(expiresAt), ` · ${utc(expiresAt)}`)],

@@ -1,3 +1,4 @@
+import { counted } from '../../../shared/counted.ts'
 import { ask } from '../../../shared/dialog.ts'
 import { button, byId, el, fill, type Child } from '../../../shared/dom.ts'
 import { readHost } from '../../../shared/host.ts'
@@ -16,6 +17,8 @@ const STEPS: Readonly<Record<string, readonly [name: string, how: string]>> = {
   funding: ['Put money in', 'Your app does this with a key. You can skip it.'],
   card: ['Create a card', 'Your app does this with a key. You can skip it.'],
 }
+/** The steps in a sentence. */
+const SHORT: Readonly<Record<string, string>> = { kyc: 'identity', card: 'a card' }
 const STATUSES = { done: ['ok', 'Done'], open: ['warn', 'Open'], skipped: ['', 'Skipped'] } as const
 const CAN_SKIP = ['funding', 'card']
 /** A sentence for each status of the identity check. */
@@ -58,11 +61,26 @@ export function stepsSection(context: ConsoleContext): StepsSection {
 function render(context: ConsoleContext, { steps, next }: Onboarding, reload: () => Promise<void>): Child[] {
   const rows = steps.map(step => stepRow(context, step, step.step === next, reload))
   const list = el('ol', { class: 'rows' }, ...rows)
-  const open = steps.filter(({ status }) => status === 'open').length
-  if (open > 0) return [progress(steps.length - open, steps.length), list]
+  const open = steps.filter(({ status }) => status === 'open')
+  const isFunded = steps.some(({ step, status }) => step === 'funding' && status === 'done')
+  const all = [progress(steps.length - open.length, steps.length), list]
+  if (open.length > 0) return isFunded ? [inOneLine(open, all)] : all
   // The caller has the section in the document by now, or puts it there in this turn.
   queueMicrotask(() => document.querySelector('.setup')?.remove())
   return []
+}
+
+/** The open steps in one line, which opens: an account that has money works without them. */
+function inOneLine(open: readonly Step[], all: readonly Child[]): HTMLElement {
+  const names = open.map(({ step }) => SHORT[step] ?? step).join(', ')
+  // Read again after a step, it stays as the person has it.
+  const isOpen = document.querySelector<HTMLDetailsElement>('.setup details')?.open === true
+  return el(
+    'details',
+    { open: isOpen },
+    el('summary', {}, `${counted(open.length, 'step')} left: ${names}`),
+    el('div', { class: 'lines' }, ...all),
+  )
 }
 
 /** Shows how many of the steps are done, as a bar and in words. */
