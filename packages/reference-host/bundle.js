@@ -24,7 +24,7 @@ const { outputFiles, metafile } = await build({
   platform: 'node',
   target: 'node20',
   // Clients of stores stay outside, because tools that trace queries look for their packages, and libsql is a native library. So do packages
-  // without a license text, which would have to go with their code. npm puts the packages that others here depend on beside this one.
+  // without a license text, which would have to go with their code.
   external: ['pg', 'libsql', 'redis', 'koa-compose', 'standardwebhooks'],
   // CommonJS packages load Node's modules by `require`.
   banner: {
