@@ -29,6 +29,7 @@ const DENIES_UNKNOWN = 'Refuses a member of the body and a query parameter that 
 const STRICT = [
   'auth_bootstrap',
   'auth_openConsole',
+  'auth_startCli',
   'sessions_create',
   'sessions_createForPartner',
   'sessions_end',

@@ -32,6 +32,7 @@ const modes = (folder: string): Record<string, string> =>
 const NAMES = [
   'host.lock',
   'host.lock-journal',
+  'host.sock',
   'host.sqlite',
   'host.sqlite-shm',
   'host.sqlite-wal',

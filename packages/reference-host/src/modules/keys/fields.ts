@@ -47,6 +47,8 @@ export const KeySchema = Type.Object(
     expiresAt: instantOrNull('When it expires; null: never'),
     revokedAt: instantOrNull('When it was revoked; null: never'),
     pauses: Type.Array(Pause, {
+      // One for the key, and one for each of the 8 that may be above it.
+      maxItems: 9,
       description: 'The paused keys at or above it. While there is one, it works nowhere',
     }),
   },

@@ -29,13 +29,13 @@ t.test('exports the pay-ins of the account as CSV, newest first, by the filters 
   const [header, ...lines] = text.split('\r\n')
   t.equal(
     header,
-    'id,created_at,expires_at,status,amount,amount_cents,currency,method,plan,subscription_id,asset,pay_to,tx_hash,key_id',
+    'id,created_at,expires_at,status,amount,amount_cents,currency,method,plan,description,subscription_id,asset,pay_to,tx_hash,key_id',
   )
   const { keys } = (await user.read('/keys')).body as unknown as { keys: [{ id: string }] }
   const [plan, filled] = [bought, fill].map(({ createdAt, expiresAt }) => `"${createdAt}","${expiresAt}"`)
   t.same(lines, [
-    `"${bought.id}",${plan},"awaiting_payment",5.00,500,"USD","onchain","basic","${bought.subscriptionId}",,,,"${keys[0].id}"`,
-    `"${fill.id}",${filled},"settled",12.34,1234,"USD","onchain",,,,,,"${keys[0].id}"`,
+    `"${bought.id}",${plan},"awaiting_payment",5.00,500,"USD","onchain","basic",,"${bought.subscriptionId}",,,,"${keys[0].id}"`,
+    `"${fill.id}",${filled},"settled",12.34,1234,"USD","onchain",,,,,,,"${keys[0].id}"`,
     '',
   ])
   t.equal((await read('?status=settled')).text, `${header}\r\n${lines[1]}\r\n`)
