@@ -64,7 +64,7 @@ function withoutHelp({ headers }: Response, body: HttpResponse['body']): HttpRes
   // A server of `gatewright` names a page of its own.
   if (requestId === undefined && typeof docs === 'string' && !docs.includes('errors.md#'))
     return { ...rest, docs }
-  const anchor = body['error'] === 'policy_blocked' ? `policy_blocked.${body['rule']}` : body['error']
+  const anchor = body['error'] === 'policy_blocked' ? `policy_blocked.${String(body['rule'])}` : body['error']
   if (typeof docs !== 'string' || !/\/errors\.(md|html)#/.test(docs) || !docs.endsWith(`#${anchor}`))
     throw new Error('docs of an error must lead to its code')
   return rest

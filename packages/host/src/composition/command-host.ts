@@ -6,11 +6,11 @@ import type { CommandHost } from './command-socket.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
 
 /** What a host does with the commands that its socket gets. */
-export function commandHost<S extends HostServices>(services: S): CommandHost {
+export function commandHost(services: HostServices): CommandHost {
   return {
     async commands() {
       const files = await Promise.all(modulesOf(services).flatMap(module => module.commands?.() ?? []))
-      return files.flatMap(file => file.commands) as readonly Command<never>[]
+      return files.flatMap(file => file.commands)
     },
     async run(command, { args, yes }, { confirm, progress }) {
       // The services are made when they are read, so they are not copied.

@@ -57,7 +57,7 @@ function trialOf(lines: string[], closes: (() => unknown)[]): Trial {
   const gate = {
     hint: (line: string) => void lines.push(line),
     report: ({ error }: { error: unknown }) => {
-      const cause = error instanceof Error && error.cause ? ` (${String(error.cause)})` : ''
+      const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
       lines.push(String(error) + cause)
     },
   }
