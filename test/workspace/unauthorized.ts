@@ -148,11 +148,9 @@ The guard checks in this order and gives the first reason that applies.
 
 ## What others do
 
-RFC 6750 section 3.1 has three cases: a request without a credential, or with one of another scheme, is a 401 without an error code; a
-malformed request is a 400 \`invalid_request\`; a token that is not valid is a 401 \`invalid_token\`. What is not one field with the scheme,
-spaces and one token (section 2.1) is malformed. Neither rule costs safety, so there is no option: nothing malformed is ever verified, and
-a token without \`kid\` still needs a signature by a key of the issuer. With two keys of its algorithm the guard does not try one after the
-other, as a key that was replaced would then be used for as long as it is published.
+By RFC 6750 section 3.1 a request without a credential, or with one of another scheme, is a 401 without an error code, a malformed one (not one field
+with the scheme, spaces and one token) a 400 \`invalid_request\`, and a token that is not valid a 401 \`invalid_token\`. A token without \`kid\` is denied
+where the set has two keys of its algorithm: trying each would use a replaced key for as long as it is published.
 
 | | \`Bearer\` | \`Bearer a b\` | no \`kid\` |
 |---|---|---|---|
