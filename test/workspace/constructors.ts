@@ -55,6 +55,7 @@ import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
 import { gatewrightConstructors } from './gatewright-constructors.ts'
+import { devIssuer } from 'gatewright/testing'
 import postgresJs from 'postgres'
 
 /** One object of options, and the public function that takes it. */
@@ -232,8 +233,9 @@ export const constructors: readonly Constructor[] = [
   ...gatewrightConstructors,
 ]
 
-/** Reject before they open anything; valid options would start a host. */
+/** Reject before they open anything; valid options would start a host, or an issuer on a port. */
 export const startedHosts: readonly Constructor[] = [
+  row('devIssuer', {}, devIssuer),
   row('startHost', {}, options => startHost({} as never, options)),
   row('runHost', {}, options => runHost({} as never, { modules: [] } as never, options)),
 ]
