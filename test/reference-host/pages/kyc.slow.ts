@@ -20,6 +20,7 @@ t.test('shows who signs in how far the identity check is, and leaves no session 
   }
   await signIn()
   await shows(page, 'Not begun')
+  t.equal(await page.getByRole('link', { name: 'Open my account' }).getAttribute('href'), '/helper')
 
   const account = wallet.account as Parameters<typeof signedBootstrap>[0]
   const { body } = await host.send('/user/v1/bootstrap', { body: await signedBootstrap(account) })

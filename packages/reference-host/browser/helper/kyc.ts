@@ -83,6 +83,8 @@ export async function showKyc({ token }: SignedIn, _: Signer, flow: SignInFlow):
         linkTo(completionLink, 'Complete the application'),
         linkTo(externalVerificationLink, 'Prove who you are'),
         button('Sign in again to refresh', again),
+        // An address without a fragment loads the page anew, which then signs in to the console.
+        el('a', { class: 'button', href: location.pathname }, 'Open my account'),
       ),
     ],
   })
