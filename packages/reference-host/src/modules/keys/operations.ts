@@ -22,6 +22,7 @@ import {
 } from '../credential-fields.ts'
 import { lowered, rightsOfApproved } from '../web-sign-in/approved-key.ts'
 import { denyFrozen } from '../onboarding/requirements.ts'
+import { listAudit } from './audit-operation.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { ChangedKey, keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
@@ -95,6 +96,7 @@ export function keyOperations(services: KeyServices): Operation[] {
     rotateKey(services),
     ...pauseOperations(services),
     revokeKey(services),
+    listAudit(services),
   ]
 }
 
