@@ -200,7 +200,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user bills.pay': {
     ...account,
     keeps: 'a ledger transfer, a transaction, an event',
-    bytes: 4000,
+    bytes: 4500,
     requiresIdentity: true,
   },
   'user cards.simulateAuthorization': { ...authorization, keeps: AUTHORIZATION, bytes: 8900 },
