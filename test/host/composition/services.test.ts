@@ -96,7 +96,7 @@ async function startsWith(t: Test, modules: readonly Module<HostServices>[]): Pr
 t.test('a host without requirements does not start with an operation that needs some', async t => {
   await t.rejects(startsWith(t, [{ operations: () => [write] }]), {
     name: 'TypeError',
-    message: /^operation things\.make requires onboarding/,
+    message: /^operation things\.make requires something of the account/,
   })
 })
 

@@ -57,7 +57,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
   const open = table.find(each => 'requires' in each && each.requires !== undefined)
   if (open && requirements === NO_REQUIREMENTS)
     throw new TypeError(
-      `operation ${open.id} requires onboarding: replace the service requirements of HostFactories`,
+      `operation ${open.id} requires something of the account: replace the service requirements of HostFactories`,
     )
   const { serviceName, publicUrl = '/', directUserKey } = config
   const described = { serviceName, url: publicUrl, aliases: aliasTable, documentation, directUserKey }

@@ -35,7 +35,7 @@ async function freshPlace(store: StoreName): Promise<Place> {
       async audit() {
         // Opening the file itself would recover it before the next host does.
         const copy = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
-        cpSync(dataDir, copy, { recursive: true })
+        cpSync(dataDir, copy, { recursive: true, filter: path => !path.endsWith('host.sock') })
         const database = new Database(join(copy, 'host.sqlite'))
         const found = await auditMoney(fromSqlite(database), 'sqlite')
         database.close()

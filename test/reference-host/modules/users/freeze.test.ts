@@ -60,6 +60,8 @@ type Owner = Awaited<ReturnType<typeof newOwner>>
 
 /** Writes with an idempotency key by which nothing leaves an account. */
 const STAY: Readonly<Record<string, string>> = {
+  'subscriptions.payin': 'asks for money from outside',
+  'subscriptions.checkout': 'asks for money from outside',
   'subscriptions.confirm': 'names a payment on a chain',
   'subscriptions.cancel': 'ends something',
   'subscriptions.simulatePayment': 'money from outside',
@@ -131,8 +133,6 @@ async function waysOut({ user, cardId, write, key, wallet }: Owner) {
         destination: { currency: 'usdc', network: 'base', address: newWallet().address },
       }),
     'bills.pay': () => write(`/bills/${bill}/pay`),
-    'subscriptions.checkout': () => write('/subscriptions/checkout', { plan: 'basic' }),
-    'subscriptions.payin': () => write('/subscriptions/payin', { amountCents: 500 }),
     'subscriptions.confirmBalance': () =>
       write('/subscriptions/payin/confirm-balance', { payinId: payin.id }),
     'cards.create': () => write('/cards'),

@@ -5,7 +5,7 @@ import type { Access } from '@gatewright/scope-guard'
 import { callOf, toHandlerResponse, withIgnored } from './host-call.ts'
 import type { Requirements } from '../operations/requirements.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
-import { isCallersSpend, type LedgerOperation, type WriteContext } from '../operations/operation.ts'
+import type { LedgerOperation, WriteContext } from '../operations/operation.ts'
 
 /** The services that a mounted write uses. */
 interface WriteParts {
@@ -60,12 +60,9 @@ function preparation(operation: LedgerOperation, { db, requirements }: MountServ
   }
 }
 
-/** Returns the check of the onboarding requirements of an operation. What spends the caller's money is denied to a locked account in any case. */
-function requirementCheck(
-  { requires, spends }: LedgerOperation,
-  requirements: Requirements,
-): Requirements['check'] {
-  if (requires) return (db, session) => requirements.check(db, session)
-  if (isCallersSpend(spends)) return (db, session) => requirements.checkLock(db, session)
+/** Returns the check of what an operation requires of the account. If it has none, the check always allows. */
+function requirementCheck({ requires }: LedgerOperation, requirements: Requirements): Requirements['check'] {
+  if (requires === 'onboarding') return (db, session) => requirements.check(db, session)
+  if (requires === 'unlocked') return (db, session) => requirements.checkLock(db, session)
   return async () => allow(undefined)
 }

@@ -177,8 +177,11 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
    * response is replayed, so `write` itself must be safe to repeat.
    */
   readonly idempotency?: 'required' | 'optional' | 'none'
-  /** What the account must have completed on its surface: identity check and agreements. */
-  readonly requires?: 'onboarding'
+  /**
+   * `onboarding`: the account is not locked, and has completed what its surface asks for, identity check and agreements. `unlocked`: it is not
+   * locked. Either is needed wherever money leaves the account.
+   */
+  readonly requires?: 'onboarding' | 'unlocked'
   /**
    * Which money it spends. `spend` and `withdrawal`: the caller's money, under the caller's caps; `write` then calls `reserve`.
    * `card`: the money of a card's account, under the caps of the card. `false`: no money leaves the account.

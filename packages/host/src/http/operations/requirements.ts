@@ -19,7 +19,7 @@ export interface Requirements {
   ): Promise<Verdict<undefined, HostDenial>>
   /**
    * Checks in the same way only whether the account is locked, for writes that need neither an identity check nor accepted agreements. The host
-   * calls it for what spends the caller's money.
+   * calls it for what `requires: 'unlocked'`.
    */
   checkLock(
     db: SqlQueries,

@@ -68,7 +68,7 @@ async function freshPlace(store: StoreName): Promise<Place> {
       async audit() {
         // Opening the file itself would recover it before the next host does.
         const copy = mkdtempSync(join(tmpdir(), 'gatewright-card-kills-'))
-        cpSync(dataDir, copy, { recursive: true })
+        cpSync(dataDir, copy, { recursive: true, filter: path => !path.endsWith('host.sock') })
         const { db, close } = openDatabaseOf({ DATA_DIR: copy })
         const found = await auditCards(db)
         await close()

@@ -39,6 +39,7 @@ export function confirmBalance(services: ConfirmBalanceServices): Operation {
     },
     denies: [404],
     spends: 'spend',
+    requires: 'unlocked',
     async write({ caller, body }, { tx, reserve, spendsNothing }) {
       const now = clock.now()
       const payin = await lockPayin(tx, caller.session.accountId, body.payinId)
