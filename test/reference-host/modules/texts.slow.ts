@@ -188,6 +188,8 @@ t.test('responds with 400 to an invalid query parameter and names it', async t =
         .filter(
           ({ escaped, status }) => !(takesWords.has(name) && /^\w{1,40}$/.test(escaped) && status === 200),
         )
+        // The text of a search is compared with other texts, and is neither stored nor sent to the database.
+        .filter(({ status }) => name !== 'q' || (status !== 200 && status !== 429))
         .filter(({ status, field }) => status !== 400 || field !== name)
       t.same(wrong, [], `${operation.path} ${name}`)
       asked += responses.length

@@ -160,7 +160,7 @@ t.test(
     await drawer.getByText('19.75 spent, 30.25 left').waitFor()
     await drawer.getByRole('link', { name: 'Sandbox Shop' }).click()
     await shows(page, '1 shown.')
-    t.match(new URL(page.url()).hash, /^#\/transactions\?id=auth_/)
+    t.match(new URL(page.url()).hash, /^#\/transactions\?q=auth_/)
     await page.goBack()
     await drawer.getByRole('link', { name: 'All payments by this card' }).click()
     await shows(page, 'Only payments by one card.')

@@ -86,15 +86,15 @@ function render(context: ConsoleContext, page: PageWithKeys, reload: () => Promi
 
 /** Where each kind of thing is shown. One without an entry has no page. */
 const PLACES: Readonly<Record<string, (id: string) => string>> = {
-  authorization: id => addressOf('transactions', { query: { id } }),
-  bill: id => addressOf('transactions', { query: { id } }),
+  authorization: id => addressOf('transactions', { query: { q: id } }),
+  bill: id => addressOf('transactions', { query: { q: id } }),
   card: id => addressOf('cards', { row: id }),
-  deposit: id => addressOf('transactions', { query: { id } }),
+  deposit: id => addressOf('transactions', { query: { q: id } }),
   kyc: () => addressOf('overview'),
   payin: id => addressOf('payins', { row: id }),
-  payment: id => addressOf('transactions', { query: { id } }),
+  payment: id => addressOf('transactions', { query: { q: id } }),
   subscription: () => addressOf('payins'),
-  withdrawal: id => addressOf('transactions', { query: { id } }),
+  withdrawal: id => addressOf('transactions', { query: { q: id } }),
 }
 
 /** Makes a row. Opening the thing that it is about marks it as read. */
