@@ -59,6 +59,37 @@ t.test('finds cards by the key that made them, and ends a key with what it reser
   t.same(faults, { reports: [], foreign: [], errors: [] })
 })
 
+t.test('pauses a key, whose session is denied then, and resumes it', async t => {
+  const wallet = testWallet()
+  const root = await programOf(host, wallet)
+  const made = await host.send('/user/v1/keys', { body: { label: 'suspect' }, headers: bearer(root.token) })
+  const headers = { 'x-user-key': made.body['userApiKey'] as string }
+  const mint = () => host.send('/user/v1/sessions', { body: {}, headers })
+  const { body } = await mint()
+  const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet])
+  await signInBy(page, wallet)
+  await openTab(page, 'Keys')
+  await page.getByRole('link', { name: 'suspect' }).click()
+  const change = async (verb: string, after: string): Promise<void> => {
+    await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).first().click()
+    const question = page
+      .getByRole('dialog')
+      .filter({ hasText: `${verb} suspect?` })
+      .last()
+    await question.getByRole('button', { name: verb, exact: true }).last().click()
+    await page.getByRole('dialog').getByRole('button', { name: after, exact: true }).first().waitFor()
+  }
+  await change('Pause', 'Resume')
+  await page.locator('.badge', { hasText: 'Paused' }).first().waitFor()
+  await checkState(t, page, 'a paused key')
+  const denied = await host.send('/user/v1/keys', { headers: bearer(body['sessionToken'] as string) })
+  t.match(JSON.stringify(denied.body), /key_paused/)
+  t.match(JSON.stringify((await mint()).body), /key_paused/)
+  await change('Resume', 'Pause')
+  t.equal((await mint()).body['ok'], true)
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+})
+
 t.test('signs in with a test wallet by the link of the home page, and skips to the content', async t => {
   const { page, faults } = await openHelper(browser, `${host.url}/`, [])
   await page.getByRole('link', { name: 'Sign in with a test wallet' }).click()

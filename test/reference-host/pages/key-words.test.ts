@@ -176,6 +176,7 @@ const key = (id: string, parentLineageId: string | null, changes: Partial<Key> =
   lastUsedAt: null,
   expiresAt: null,
   revokedAt: null,
+  pauses: [],
   ...changes,
 })
 const shape = (keys: readonly Key[]): string[] =>

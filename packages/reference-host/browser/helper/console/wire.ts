@@ -46,6 +46,8 @@ export interface Key {
   readonly lastUsedAt: string | null
   readonly expiresAt: string | null
   readonly revokedAt: string | null
+  /** The paused keys at or above it. While there is one, it works nowhere. */
+  readonly pauses: readonly { readonly lineageId: string; readonly by: string; readonly at: string }[]
 }
 
 /** A request and what was decided about it. */

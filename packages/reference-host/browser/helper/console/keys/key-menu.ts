@@ -2,6 +2,7 @@ import { button, type Child } from '../../../shared/dom.ts'
 import { keyName } from '../all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
 import { renameKey, rotateKey, type KeyAction } from './key-actions.ts'
+import { pauseKey, pauseOf, resumeKey } from './pause-key.ts'
 import { revokeKey } from './revoke-key.ts'
 import { rowMenu, type MenuItem } from '../row-menu.ts'
 import { tightenKey } from './tighten-key.ts'
@@ -14,9 +15,17 @@ function actionsOf(context: ConsoleContext, key: Key, action: KeyAction): MenuIt
     { label: 'Rename', press: () => renameKey(context, key, action) },
     { label: 'Tighten limits', press: () => tightenKey(context, key, action) },
     { label: 'Rotate', press: () => rotateKey(context, key) },
+    ...pauseItem(context, key, action),
   ]
   const revoke = { label: 'Revoke', press: () => revokeKey(context, key, action), danger: true }
   return isLive(key) ? [...live, revoke] : [revoke]
+}
+
+/** Pause or Resume. None while an operator's pause holds: only an operator ends it. */
+function pauseItem(context: ConsoleContext, key: Key, action: KeyAction): MenuItem[] {
+  const pause = pauseOf(key)
+  if (pause === undefined) return [{ label: 'Pause', press: () => pauseKey(context, key, action) }]
+  return pause.by === 'owner' ? [{ label: 'Resume', press: () => resumeKey(context, key, action) }] : []
 }
 
 /** Makes the menu of a key in the table. */

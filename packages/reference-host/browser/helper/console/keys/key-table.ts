@@ -156,6 +156,7 @@ function rights(key: Key, keys: readonly Key[]): Child[] {
 export function stateBadge(key: Key): Child {
   if (key.revokedAt !== null) return el('span', { class: 'badge bad' }, 'Revoked')
   if (!isLive(key)) return el('span', { class: 'badge' }, 'Expired')
+  if (key.pauses.length > 0) return el('span', { class: 'badge warn' }, 'Paused')
   if (isFrozen(key)) return el('span', { class: 'badge bad' }, 'Frozen')
   return key.expiresAt !== null && el('span', { class: 'badge warn' }, 'Ends ', when(key.expiresAt))
 }
