@@ -39,7 +39,9 @@ t.test('requires without ES modules, and contains the license of what it bundles
   const args = ['--no-experimental-require-module', '-e', program.join('\n')]
   t.same(await runNode(args), { code: 0, output: '' })
   const text = readFileSync(`${FOLDER}/all.cjs`, 'utf8')
-  t.match(text, /^\/\*! Contains jose \d+\.\d+\.\d+\.\n.*MIT License/s)
+  for (const name of ['content-type', 'ipaddr.js', 'jose', 'lru-cache'])
+    t.match(text, new RegExp(`^/\\*! Contains ${name} \\d+\\.\\d+\\.\\d+\\.\\n`, 'm'))
+  t.equal(text.match(/Permission is hereby granted|Blue Oak/g)?.length, 4, 'each with its license')
   t.notOk(existsSync(`${FOLDER}/all.cjs.map`))
 })
 

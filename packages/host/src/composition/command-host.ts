@@ -1,5 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import { CommandError, type Command } from '../cli/command.ts'
+import { CommandError } from '../cli/command.ts'
 import { OutputError } from '../cli/print.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import type { CommandHost } from './command-socket.ts'

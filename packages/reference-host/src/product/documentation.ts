@@ -54,6 +54,7 @@ export const documentation: NonNullable<Product<never>['documentation']> = {
     auth: 'Sign-in',
     keys: 'API keys',
     sessions: 'Sessions',
+    audit: 'Changes of keys and sessions',
     access: 'Access requests (AuthZEN)',
     requests: 'Requests',
     identity: 'Credential and data key',

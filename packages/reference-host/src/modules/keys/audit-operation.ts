@@ -49,7 +49,10 @@ const Row = Type.Object(
     what: text('What was done, in words'),
     target: text('The id of the key, session or account that it was done to'),
     label: textOrNull('The label of a key after it'),
-    policyIds: Type.Array(Type.String(), { description: 'The policies of the target after it' }),
+    policyIds: Type.Array(Type.String(), {
+      maxItems: 16,
+      description: 'The policies of the target after it',
+    }),
   },
   component('AuditRow', 'A change of a key or a session'),
 )
