@@ -263,10 +263,13 @@ function comparable({ status, headers, body }: HostResponse): unknown {
             cards?: Record<string, unknown>[]
             referral?: { code?: string }
             requests?: Record<string, unknown>[]
+            rows?: { readonly at: string; readonly action: string }[]
           }
         }
       | undefined
   )?.data
+  // One request writes several rows of the audit at one instant, and these are in the order of their random ids.
+  data?.rows?.sort((one, other) => (`${other.at} ${other.action}` < `${one.at} ${one.action}` ? -1 : 1))
   delete data?.referral?.code
   delete data?.card?.['last4']
   for (const card of data?.cards ?? []) {
