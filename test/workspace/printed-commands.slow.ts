@@ -88,7 +88,7 @@ for (const file of execFileSync('git', ['ls-files', ...FILES], { encoding: 'utf8
 /** Whether a text prints a whole command, and not the name of one in a sentence. */
 const isWhole = (from: string): boolean => from.startsWith('help ') || from.endsWith(', sh')
 
-/** The words of a command line. What is in a sentence ends with the first word that is none of a command. */
+/** The words of a command line. A command in the middle of a sentence ends before the first word that belongs to no command. */
 const wordsOf = (command: string): string[] =>
   [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, plain]) => double ?? single ?? plain ?? '',

@@ -90,7 +90,7 @@ export interface Issuer {
   pauseKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
   /**
    * Ends the pause of a key; clients mint new sessions. For a key above it, a console and the operator. Denial: `policy_blocked` with the rule
-   * `key_paused` if an operator paused it and the caller is none, or if a key above it is paused.
+   * `key_paused` if a key above it is paused, or if an operator paused it and the caller is not the operator.
    */
   resumeKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Ends every key and session of an account. */

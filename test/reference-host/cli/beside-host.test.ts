@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
+import { kitCommands } from '#packages/host/dist/composition/kit-commands.js'
 import { gatewright, gatewrightProcess } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 
@@ -72,6 +73,12 @@ t.test(
       const response = await sendBytes(bytes)
       t.ok(response === '' || 'problem' in (JSON.parse(response) as object), response)
     }
+    for (const { name, takes } of kitCommands) {
+      const positional = takes.filter(each => !each.startsWith('[')).map(() => 'none')
+      const sent = { name, positional, options: {}, flags: [], yes: false }
+      t.notMatch(await sendBytes(`${JSON.stringify(sent)}\n`), /does not know this command/, name)
+    }
+    t.match(await gatewright(['jobs', 'list'], env), { code: 0, output: /No jobs/ }, 'of every host')
     t.match(await gatewright(['partner-keys', 'list'], env), { code: 0 }, 'the host still takes commands')
 
     await host.stop('SIGKILL')

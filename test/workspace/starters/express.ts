@@ -191,7 +191,7 @@ describe('the server', () => {
     expect(Object.keys(paths)).toContain('/payments')
     expect(components.schemas.User.properties).toHaveProperty('email')
   })
-  it('answers what it does not know, and JSON that is none', async () => {
+  it('responds with 404 to an unknown path, and with 400 to a body that is not JSON', async () => {
     expect((await get('/none')).status).toBe(404)
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
     expect((await fetch(url + '/users', init)).status).toBe(400)

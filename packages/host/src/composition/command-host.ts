@@ -9,8 +9,9 @@ import { modulesOf, type HostServices } from './host-services.ts'
 export function commandHost(services: HostServices): CommandHost {
   return {
     async commands() {
-      const files = await Promise.all(modulesOf(services).flatMap(module => module.commands?.() ?? []))
-      return files.flatMap(file => file.commands)
+      // Loaded with the first command: a start needs none.
+      const { storeCommands } = await import('./kit-commands.ts')
+      return storeCommands(modulesOf(services))
     },
     async run(command, { args, yes }, { confirm, progress }) {
       // The services are made when they are read, so they are not copied.

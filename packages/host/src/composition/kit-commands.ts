@@ -7,8 +7,17 @@ import { heldKeyCommands } from './held-key-commands.ts'
 import { historyCommands } from './history-commands.ts'
 import { operationTable } from './host-module.ts'
 import type { HostServices } from './host-services.ts'
+import type { Module } from './module.ts'
 import { lostRunCommands } from './lost-run-commands.ts'
 import { restoredCommand } from './restored-command.ts'
+
+/** Loads the commands that work on the stores: those of the modules, then those of every host. */
+export async function storeCommands<S extends HostServices>(
+  modules: readonly Module<S>[],
+): Promise<readonly Command<S>[]> {
+  const files = await Promise.all(modules.flatMap(module => module.commands?.() ?? []))
+  return [...files.flatMap(file => file.commands), ...kitCommands]
+}
 
 /**
  * Commands of every host: on its operations, on jobs (calls to providers that wait to be made), on writes with an idempotency key whose

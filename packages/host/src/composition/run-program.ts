@@ -97,15 +97,14 @@ async function outputOf<S extends HostServices>(
 ): Promise<Pick<CommandResult, 'out' | 'ifUnprinted'>> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('../cli/program.ts')
-  const { kitCommands } = await import('./kit-commands.ts')
+  const { storeCommands } = await import('./kit-commands.ts')
   const { name, version, summary, product, sections = {} } = program
-  const loaders = [program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
-  const commands = (await Promise.all(loaders.map(load => load()))).flatMap(file => file.commands)
+  const [{ commands }, onStores] = await Promise.all([program.commands(), storeCommands(product.modules)])
   const all: readonly (Command<S> | StartCommand)[] = [
     migrateCommand(program),
     distributeCommand(program),
     ...commands,
-    ...kitCommands,
+    ...onStores,
     completionCommand(name.split(' ').at(-1) ?? name, () => all),
   ]
   const { terminal } = options
