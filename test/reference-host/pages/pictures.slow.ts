@@ -105,7 +105,7 @@ const operator: Readonly<Record<string, PageState>> = {
   request: async scheme => {
     const page = await figures(host, scheme)
     await page
-      .getByRole('button', { name: /dailySpendCapCents/ })
+      .getByRole('button', { name: /daily limit/ })
       .last()
       .click()
     return page
