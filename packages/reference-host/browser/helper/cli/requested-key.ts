@@ -2,7 +2,7 @@ import { el, type Child } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
 import { higherNote } from '../key/limit-fields.ts'
 import { moneyField } from '../key/money-field.ts'
-import { keySentence, paysWithoutLimit, usd, type Policy } from '../key/sentence.ts'
+import { keySentence, mayPay, paysWithoutLimit, usd, type Policy } from '../key/sentence.ts'
 
 /** The rights of the key that a command line gets, as the host returns them. `policy` is null where it requested none. */
 export interface RequestedKey {
@@ -49,7 +49,6 @@ export function requestedKey({ label, scopes, policy }: RequestedKey): Requested
   }
   for (const { input } of fields) input.addEventListener('input', say)
   say()
-  const pays = keySentence({ scopes, policies: requested }, readHost().scopes).includes('May pay')
   const lower = el(
     'details',
     { open: isUnlimited },
@@ -63,7 +62,7 @@ export function requestedKey({ label, scopes, policy }: RequestedKey): Requested
       el('p', {}, el('strong', {}, 'It gets one key', ...nameOf(label))),
       sentence,
       isUnlimited && el('p', {}, 'It requested no limit. Whoever has this key can spend all that you have.'),
-      pays && lower,
+      mayPay({ scopes, policies: requested }) && lower,
     ),
     read() {
       const wrong = fields.filter(field => !field.check())

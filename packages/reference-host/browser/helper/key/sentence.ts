@@ -53,9 +53,12 @@ export function keySentence({ scopes, policies, expiresAt }: Rights, all: readon
   return sentences.filter(text => text !== undefined).join(' ')
 }
 
+/** Whether a key may pay at all. */
+export const mayPay = (rights: Omit<Rights, 'expiresAt'>): boolean => paidOperations(rights).length > 0
+
 /** Whether a key may pay, and no policy says how much. */
 export function paysWithoutLimit(rights: Omit<Rights, 'expiresAt'>): boolean {
-  return paidOperations(rights).length > 0 && capWords(rights.policies).length === 0
+  return mayPay(rights) && capWords(rights.policies).length === 0
 }
 
 function paidOperations({ scopes, policies }: Omit<Rights, 'expiresAt'>): string[] {

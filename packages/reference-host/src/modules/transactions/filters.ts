@@ -19,14 +19,13 @@ const KINDS = {
   wd_: 'withdrawal',
 } as const
 
-/** The query parameter that chooses by key. */
-export const keyFilter = Type.Optional(
-  Type.String({
-    pattern: KEY_ID,
-    description:
-      'Only those that this API key caused. For payments by card: the key that made the card, or the first one if that key was rotated',
-    expected: 'must be the id of a key',
-  }),
+/** Schema of a query parameter that chooses by key. */
+export const keyIdFilter = (description: string) =>
+  Type.Optional(Type.String({ pattern: KEY_ID, description, expected: 'must be the id of a key' }))
+
+/** The query parameter that chooses by the key that caused a row. */
+export const keyFilter = keyIdFilter(
+  'Only those that this API key caused. For payments by card: the key that made the card, or the first one if that key was rotated',
 )
 
 /** The form of ids that name a transaction or its business object. */
