@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import {
@@ -7,10 +8,10 @@ import {
   networkEvent,
   networkRequest,
   type CardUser,
+  type WireAuthorization,
 } from '../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
-import { partnerUser } from '../../harness/partner.ts'
 
 const clock = manualClock(Date.now())
 const env = {
@@ -36,47 +37,6 @@ const ownKey = (
 const event = (type: string, data: object, more: object = {}) =>
   networkEvent(host.send, { type: `authorization.${type}`, data }, { now: clock.now(), ...more })
 
-t.test('a payment is authorized, cleared and refunded, and the balance follows', async t => {
-  const user = await funded()
-  const cardId = await user.card()
-  const merchant = { name: 'Café', city: 'Paris', country: 'FR' }
-  const paid = await user.pay(cardId, { amountCents: 1000, merchant })
-  t.match(paid, { cardId, status: 'authorized', amountCents: 1000, declineReason: null, declineRule: null })
-  t.same(paid.merchant, { ...merchant, mcc: '5734' })
-  t.equal(await user.balance(), 9000)
-  t.match(authorizationOf(await user.later(paid.id, 'clear', { amountCents: 700 })), {
-    status: 'cleared',
-    clearedCents: 700,
-    refundedCents: 0,
-  })
-  t.equal(await user.balance(), 9300)
-  await user.later(paid.id, 'refund', { amountCents: 200 })
-  const { history, ...last } = authorizationOf(await user.later(paid.id, 'refund'))
-  t.match(last, { status: 'cleared', clearedCents: 700, refundedCents: 700 })
-  t.equal(await user.balance(), 10_000)
-  t.same(
-    history.map(({ from, to, cause, amountCents }) => [from, to, cause, amountCents]),
-    [
-      [null, 'authorized', 'requested', 1000],
-      ['authorized', 'cleared', 'cleared', 700],
-      ['cleared', 'cleared', 'refunded', 200],
-      ['cleared', 'cleared', 'refunded', 500],
-    ],
-  )
-})
-
-t.test('a reversal gives all back, and what is not allowed is 400 with its field', async t => {
-  const user = await funded()
-  const { id } = await user.pay(await user.card(), { amountCents: 1000 })
-  const denied = (field: string): object => ({ status: 400, body: { error: 'invalid_request', field } })
-  t.match(await user.later(id, 'refund'), denied('id'))
-  t.match(await user.later(id, 'clear', { amountCents: 1001 }), denied('amountCents'))
-  t.match(authorizationOf(await user.later(id, 'reverse')), { status: 'reversed', clearedCents: 0 })
-  t.equal(await user.balance(), 10_000)
-  for (const verb of ['clear', 'reverse', 'refund'] as const)
-    t.match(await user.later(id, verb), denied('id'), verb)
-})
-
 t.test('a decline is a response, stored under its key, and holds nothing', async t => {
   const user = await funded(500)
   const cardId = await user.card({ limit: { amount: 400, frequency: 'perAuthorization' } })
@@ -99,81 +59,6 @@ t.test('a decline is a response, stored under its key, and holds nothing', async
   t.match(await user.pay(cardId, { amountCents: 101 }), { declineReason: 'insufficient_funds' })
 })
 
-t.test('the same request makes its authorization once, also after its record has ended', async t => {
-  const user = await funded()
-  const cardId = await user.card()
-  const first = await user.pay(cardId, {}, 'key-that-ends')
-  clock.advance(25 * 3_600_000)
-  await host.chore('collect garbage')
-  const opened = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-  const later = cardUser(host.send, opened.body['sessionToken'] as string)
-  t.equal((await later.later(first.id, 'reverse')).status, 200)
-  t.match(await later.pay(cardId, {}, 'key-that-ends'), { id: first.id, status: 'reversed' })
-  t.equal(await later.balance(), 10_000)
-})
-
-t.test('lists the authorizations of a card, newest first, page by page', async t => {
-  const user = await funded()
-  const [cardId, other] = [await user.card(), await user.card()]
-  const made = []
-  for (let n = 0; n < 3; n += 1) made.unshift(await user.pay(cardId))
-  await user.pay(other)
-  const page = await user.read(`/cards/${cardId}/authorizations?limit=2`)
-  t.same(page.body.data['authorizations'], made.slice(0, 2))
-  const next = await user.read(
-    `/cards/${cardId}/authorizations?cursor=${page.body.data['nextCursor'] as string}`,
-  )
-  t.same(next.body.data, { authorizations: made.slice(2), nextCursor: null })
-  const stranger = await funded()
-  t.match(await stranger.read(`/cards/${cardId}/authorizations`), {
-    status: 404,
-    body: { error: 'not_found' },
-  })
-})
-
-t.test('ids of another account are 404, like ids that never existed', async t => {
-  const [user, stranger] = [await funded(), await funded()]
-  const cardId = await user.card()
-  const { id } = await user.pay(cardId)
-  const bodies = []
-  for (const of of [cardId, 'card_unknown'])
-    bodies.push(await stranger.write('/sandbox/authorizations', { cardId: of, amountCents: 1 }))
-  for (const of of [id, 'auth_unknown'])
-    for (const verb of ['clear', 'reverse', 'refund'] as const) bodies.push(await stranger.later(of, verb))
-  t.same(new Set(bodies.map(({ status }) => status)), new Set([404]))
-  t.equal(new Set(bodies.slice(0, 2).map(({ body }) => JSON.stringify(body))).size, 1)
-  t.equal(new Set(bodies.slice(2).map(({ body }) => JSON.stringify(body))).size, 1)
-  t.match(bodies[0], { body: { field: 'cardId' } })
-})
-
-t.test('partners simulate, too, and read 409 where the state is wrong', async t => {
-  const user = await partnerUser(host, 'card-payer', ['cards.read', 'cards.write'])
-  const { body } = await user('/partner/v1/cards?limit=100')
-  const cards = body.data['cards'] as { cardId: string; status: string; limit: unknown }[]
-  const pay = (cardId: string, key: string) =>
-    user('/partner/v1/sandbox/authorizations', {
-      body: { cardId, amountCents: 1 },
-      headers: { 'idempotency-key': key },
-    })
-  for (const [status, reason] of [
-    ['active', 'insufficient_funds'],
-    ['locked', 'card_locked'],
-    ['not_activated', 'card_not_activated'],
-    ['canceled', 'card_canceled'],
-  ]) {
-    const card = cards.find(each => each.status === status)
-    if (!card) continue
-    const { id, ...row } = authorizationOf(await pay(card.cardId, `partner-${status}`))
-    t.match(row, { status: 'declined', declineReason: reason })
-    const cleared = await user(`/partner/v1/sandbox/authorizations/${id}/clear`, {
-      body: {},
-      headers: { 'idempotency-key': `clear-${status}` },
-    })
-    t.match(cleared, { status: 409, body: { error: 'invalid_state' } })
-  }
-  t.match(await pay('card_unknown', 'partner-unknown'), { status: 404, body: { error: 'not_found' } })
-})
-
 t.test('the owner lowers the cap of a key, and each of its cards declines', async t => {
   const owner = await funded()
   const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 5000 })
@@ -185,18 +70,6 @@ t.test('the owner lowers the cap of a key, and each of its cards declines', asyn
   const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
   for (const cardId of cards) t.match(await owner.pay(cardId, { amountCents: 1 }), blocked)
   t.match(await owner.pay(await owner.card()), { status: 'authorized' }, 'a card of the owner is not bound')
-})
-
-t.test('a revoked key leaves its last cap on cards that are kept', async t => {
-  const owner = await funded()
-  const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1000 })
-  const cardId = await cardUser(host.send, token).card()
-  t.match(await owner.pay(cardId, { amountCents: 600 }), { status: 'authorized' })
-  const revoked = await ownKey(owner, `${keyId}?cards=keep`, { method: 'DELETE' })
-  t.equal(revoked.status, 200)
-  const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
-  t.match(await owner.pay(cardId, { amountCents: 401 }), blocked)
-  t.match(await owner.pay(cardId, { amountCents: 400 }), { status: 'authorized' }, 'the cap is as before')
 })
 
 t.test('a rotated key passes its cap, and what is used of it, to its successor', async t => {
@@ -251,19 +124,6 @@ t.test("a session's own policy binds its cards an hour after the session has end
   t.match(await owner.pay(cardId, { amountCents: 50 }), { status: 'authorized' })
 })
 
-t.test('a card that cancels after its first payment declines the second', async t => {
-  const user = await funded()
-  const proposed = await user.write('/cards/disposable/proposals', { amountCents: 700 })
-  const { proposalId } = proposed.body.data['disposable'] as { proposalId: string }
-  const executed = await user.write('/cards/disposable/execute', { proposalId })
-  const { id } = executed.body.data['card'] as { id: string }
-  t.match(await user.pay(id, { amountCents: 701 }), { declineReason: 'card_limit_exceeded' })
-  const paid = await user.pay(id, { amountCents: 700 })
-  t.match(paid, { status: 'authorized' })
-  t.match(await user.pay(id, { amountCents: 1 }), { declineReason: 'card_canceled' })
-  t.match(authorizationOf(await user.later(paid.id, 'clear')), { status: 'cleared' })
-})
-
 t.test('a card network gets one decision for one id, whatever the id of its message is', async t => {
   const user = await funded()
   const cardId = await user.card()
@@ -283,76 +143,13 @@ t.test('a card network gets one decision for one id, whatever the id of its mess
     'another provider has no such card',
   )
   t.match(await event('request', networkRequest('card_unknown')), { status: 404 })
+  const metrics = await (await fetch(`${host.url}/metrics`)).text()
+  t.match(metrics, /authorizations_total\{outcome="declined",reason="suspected_fraud"\} [1-9]/)
+  t.match(metrics, /authorizations_total\{outcome="authorized",reason=""\} [1-9]/)
   t.match(await event('request', { ...data, amountCents: -1 }), {
     status: 400,
     body: { field: 'data.amountCents' },
   })
-})
-
-t.test(
-  'a request that is repeated after its reversal is not approved; after its clearing it still is',
-  async t => {
-    const user = await funded()
-    const cardId = await user.card()
-    const decisionAgain = async (end: 'reversed' | 'cleared'): Promise<unknown> => {
-      const data = networkRequest(cardId, { amountCents: 600 })
-      await event('request', data)
-      await event(end, { id: data.id, ...(end === 'cleared' ? { amountCents: 600 } : {}) })
-      return (await event('request', data)).body.data
-    }
-    const reversed = { approved: false, authorizationId: String, declineReason: 'reversed' }
-    t.match(await decisionAgain('reversed'), { applied: false, decision: reversed })
-    t.equal(await user.balance(), 10_000)
-    t.match(await decisionAgain('cleared'), {
-      applied: false,
-      decision: { approved: true, declineReason: null },
-    })
-  },
-)
-
-t.test('events clear, reverse and refund once, and excess moves nothing', async t => {
-  const user = await funded()
-  const cardId = await user.card()
-  const [one, two] = [
-    networkRequest(cardId, { amountCents: 600 }),
-    networkRequest(cardId, { amountCents: 300 }),
-  ]
-  for (const data of [one, two]) await event('request', data)
-  const applied = (yes: boolean): object => ({ status: 200, body: { data: { applied: yes } } })
-  const clear = { id: one.id, amountCents: 650 }
-  t.match(await event('cleared', clear, { id: 'clear-1' }), applied(true))
-  t.match(await event('cleared', clear, { id: 'clear-1' }), applied(false))
-  t.equal(await user.balance(), 9100)
-  t.match(await event('reversed', { id: one.id }), applied(false), 'a cleared one cannot be reversed')
-  t.match(await event('reversed', { id: two.id }), applied(true))
-  t.match(await event('reversed', { id: two.id }), applied(false))
-  t.match(await event('cleared', { id: two.id, amountCents: 300 }), applied(true), 'too late: kept as excess')
-  const refund = { id: one.id, amountCents: 100 }
-  t.match(await event('refunded', refund, { id: 'refund-1' }), applied(true))
-  t.match(await event('refunded', refund, { id: 'refund-1' }), applied(false))
-  t.equal(await user.balance(), 9500)
-  for (const type of ['cleared', 'reversed', 'refunded']) {
-    const data = { id: 'unknown', ...(type === 'reversed' ? {} : { amountCents: 1 }) }
-    const kept = { status: 200, body: { data: { applied: false, outcome: 'kept' } } }
-    t.match(await event(type, data), kept, type)
-    const others = { ...data, id: one.id }
-    t.match(await event(type, others, { name: 'other' }), kept, 'an id of another provider')
-  }
-  const { body } = await user.read(`/cards/${cardId}/authorizations`)
-  const [second, first] = body.data['authorizations'] as { history: { cause: string }[] }[]
-  t.same(
-    first?.history.map(({ cause }) => cause),
-    ['requested', 'cleared', 'excess', 'refunded'],
-  )
-  t.same(
-    second?.history.map(({ cause }) => cause),
-    ['requested', 'reversed', 'excess'],
-  )
-  await host.chore('count rows with attention')
-  const metrics = await (await fetch(`${host.url}/metrics`)).text()
-  t.match(metrics, /rows_with_attention\{kind="authorization"\} 2/)
-  t.match(metrics, /authorizations_total\{outcome="declined",reason="suspected_fraud"\} [1-9]/)
-  t.match(metrics, /authorizations_total\{outcome="authorized",reason=""\} [1-9]/)
 })
 
 t.test('notifies the owner of each payment', async t => {
@@ -374,31 +171,140 @@ t.test('shows the last 20 things that happened to an authorization', async t => 
   t.match([history[0], history.at(-1)], [{ cause: 'cleared' }, { cause: 'refunded', amountCents: 19 }])
 })
 
-t.test('refunds in parts give back what was cleared and no more, the rest is excess', async t => {
+/** Asks a network's way for an authorization and returns the id that the network gave it. */
+async function authorized(cardId: string, amountCents: number): Promise<string> {
+  const data = networkRequest(cardId, { amountCents })
+  const { body } = await event('request', data)
+  if (!(body.data['decision'] as { approved: boolean }).approved) throw new Error(JSON.stringify(body))
+  return data.id
+}
+const increment = (
+  id: string,
+  amountCents: number,
+  more: object = {},
+  name = 'sandbox',
+): Promise<HttpResponse> =>
+  event('increment', { id, incrementId: randomUUID(), amountCents, currency: 'USD', ...more }, { name })
+async function only(user: CardUser, cardId: string): Promise<WireAuthorization> {
+  const { body } = await user.read(`/cards/${cardId}/authorizations`)
+  const [row, ...more] = body.data['authorizations'] as WireAuthorization[]
+  if (!row || more.length > 0) throw new Error(`${more.length + 1} authorizations`)
+  return row
+}
+const approved = {
+  status: 200,
+  body: { data: { applied: true, decision: { approved: true, declineReason: null } } },
+}
+const declined = (declineReason: string) => ({
+  status: 200,
+  body: { data: { decision: { approved: false, declineReason } } },
+})
+
+t.test('an increment raises the amount, what is held and its transaction', async t => {
   const user = await funded()
   const cardId = await user.card()
-  const one = networkRequest(cardId, { amountCents: 600 })
-  await event('request', one)
-  await event('cleared', { id: one.id, amountCents: 600 })
-  const before = await user.balance()
-  const refund = async (amountCents: number): Promise<number> => {
-    await event('refunded', { id: one.id, amountCents })
-    return (await user.balance()) - before
-  }
-  t.equal(await refund(400), 400)
-  t.equal(await refund(300), 600)
-  t.equal(await refund(1), 600)
-  const { body } = await user.read(`/cards/${cardId}/authorizations`)
-  const [{ history }] = body.data['authorizations'] as [{ history: { cause: string; amountCents: number }[] }]
+  const id = await authorized(cardId, 600)
+  t.match(await increment(id, 150), approved)
+  t.match(await increment(id, 50), approved)
+  t.equal(await user.balance(), 9200)
+  const { history, ...row } = await only(user, cardId)
+  t.match(row, { status: 'authorized', amountCents: 800 })
   t.same(
-    history.map(({ cause, amountCents }) => [cause, amountCents]),
+    history.map(({ from, to, cause, amountCents }) => [from, to, cause, amountCents]),
     [
-      ['requested', 600],
-      ['cleared', 600],
-      ['refunded', 400],
-      ['refunded', 200],
-      ['excess', 100],
-      ['excess', 1],
+      [null, 'authorized', 'requested', 600],
+      ['authorized', 'authorized', 'incremented', 150],
+      ['authorized', 'authorized', 'incremented', 50],
     ],
   )
+  const { body } = await user.read('/transactions?type=spend')
+  t.match(body.data['transactions'], [{ status: 'pending', amountCents: 800 }])
+  t.match(await event('cleared', { id, amountCents: 700 }), { body: { data: { applied: true } } })
+  t.match(await only(user, cardId), { status: 'cleared', amountCents: 800, clearedCents: 700 })
+  t.equal(await user.balance(), 9300)
+  t.match(await event('refunded', { id, amountCents: 700 }), { body: { data: { applied: true } } })
+  t.equal(await user.balance(), 10_000)
+})
+
+t.test('an increment is decided once for its id, also when it comes 6 times at once', async t => {
+  const user = await funded()
+  const cardId = await user.card()
+  const id = await authorized(cardId, 600)
+  const incrementId = randomUUID()
+  const responses = await Promise.all(Array.from({ length: 6 }, () => increment(id, 100, { incrementId })))
+  for (const response of responses)
+    t.match(response, { status: 200, body: { data: { decision: { approved: true } } } })
+  t.equal(responses.filter(({ body }) => body.data['applied']).length, 1)
+  t.equal(await user.balance(), 9300)
+  await event('cleared', { id, amountCents: 700 })
+  t.match(await increment(id, 100, { incrementId }), approvedAgain, 'still approved after the clearing')
+})
+const approvedAgain = {
+  body: { data: { applied: false, decision: { approved: true, declineReason: null } } },
+}
+
+for (const [cap, policy] of Object.entries({
+  maxAuthAmountCents: { maxAuthAmountCents: 1000 },
+  'limits[] on one operation': {
+    limits: [{ operations: ['cards.authorize'], window: 'operation', maxCents: 1000 }],
+  },
+}))
+  t.test(`${cap} binds a payment together with its increments: at the cap, and a cent above`, async t => {
+    const owner = await funded()
+    const { token } = await keyBelow(host.send, owner.token, { ...policy, dailySpendCapCents: 2000 })
+    const cardId = await cardUser(host.send, token).card()
+    const id = await authorized(cardId, 900)
+    t.match(await increment(id, 900), declined('policy_blocked'))
+    t.match(await increment(id, 60), approved)
+    t.match(await increment(id, 41), declined('policy_blocked'))
+    t.match(await increment(id, 40), approved)
+    t.match(await increment(id, 1), declined('policy_blocked'))
+    // Counters take the increments alone: 1,000 of 2,000 are used.
+    await authorized(cardId, 1000)
+    t.equal(await owner.balance(), 8000)
+  })
+
+t.test('increments at once stay within the cap of their key', async t => {
+  const owner = await funded()
+  const { token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1050 })
+  const maker = cardUser(host.send, token)
+  const ids = [await authorized(await maker.card(), 50), await authorized(await maker.card(), 100)]
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => increment(ids[n % 2] as string, 100)),
+  )
+  const passed = responses.filter(({ body }) => (body.data['decision'] as { approved: boolean }).approved)
+  t.equal(passed.length, 9)
+  t.equal(await owner.balance(), 10_000 - 1050)
+})
+
+t.test('an increment of an unknown authorization, or of another provider, is 404', async t => {
+  const unknown = { status: 404, body: { error: 'not_found' } }
+  const user = await funded()
+  const id = await authorized(await user.card(), 600)
+  t.match(await increment('unknown', 1), unknown)
+  t.match(await increment(id, 1, {}, 'other'), unknown)
+  t.match(await increment(id, 0), { status: 400, body: { field: 'data.amountCents' } })
+  t.match(await event('increment', { id, amountCents: 1, currency: 'USD' }), {
+    status: 400,
+    body: { field: 'data.incrementId' },
+  })
+})
+
+t.test('of 20 requests at once with one id and two cards, those with one card are approved', async t => {
+  const user = await funded()
+  const data = networkRequest(await user.card(), { amountCents: 100 })
+  const other = { ...data, cardId: await user.card() }
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => event('request', n % 2 === 0 ? data : other)),
+  )
+  const reasons = responses.map(
+    ({ body }) => (body.data['decision'] as { declineReason: string | null }).declineReason,
+  )
+  const first = reasons.filter((_, n) => n % 2 === 0)
+  const second = reasons.filter((_, n) => n % 2 === 1)
+  const [approved, denied] = first[0] === null ? [first, second] : [second, first]
+  t.same(approved, Array(10).fill(null))
+  t.same(denied, Array(10).fill('conflict'))
+  t.equal(await user.balance(), 9900)
+  t.equal(host.failures.splice(0).length, 10, 'each conflict is reported')
 })

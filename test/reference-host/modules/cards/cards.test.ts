@@ -38,12 +38,6 @@ onBoth('makes a card, reads it, lists it, and never shows its number', async (t,
   t.equal((await owner.call('/cards/card_none')).status, 404)
 })
 
-t.test('ignores a folder that a partner sends, whatever it is', async t => {
-  const owner = await partnerOwner(host)
-  for (const folderId of [true, {}, 'fld_none', 7])
-    t.match(await owner.make({ folderId }), { status: 'active', folderId: null }, typeof folderId)
-})
-
 onBoth('makes one card for one idempotency key', async (t, owner) => {
   const count = async (): Promise<number> =>
     ((await owner.call('/cards?limit=100')).body.data['cards'] as object[]).length
@@ -119,18 +113,6 @@ onBoth(
   },
 )
 
-t.test('a user has at most 50 open cards', async t => {
-  const owner = await userOwner(host)
-  const ids: string[] = []
-  for (let count = 0; count < 50; count += 1) ids.push(owner.idOf(await owner.make()))
-  const headers = { 'idempotency-key': 'one-too-many' }
-  const denied = await owner.call('/cards', { body: {}, headers })
-  t.match(denied, { status: 403, body: { error: 'policy_blocked', rule: 'max_cards' } })
-  t.equal(((await owner.call('/cards')).body.data['cards'] as object[]).length, 50, 'one page has them all')
-  await owner.call(`/cards/${ids[0]}/delete-now`, { method: 'POST' })
-  t.equal((await owner.call('/cards', { body: {}, headers })).status, 200, 'the rejection was not stored')
-})
-
 onBoth('keeps notes of up to 684 characters, and denies longer ones', async (t, owner) => {
   const noteOf = (length: number) => ({ ...NOTE, ct: 'a'.repeat(length) })
   for (const name of ['encryptedName', 'encryptedColor', 'encryptedEmoji', 'encryptedMemo']) {
@@ -139,64 +121,6 @@ onBoth('keeps notes of up to 684 characters, and denies longer ones', async (t, 
     const denied = await owner.call('/cards', { body: { [name]: noteOf(685) }, headers })
     t.match(denied, { status: 400, body: { error: 'invalid_request', field: new RegExp(`^${name}`) } })
   }
-})
-
-t.test(
-  'making and loosening a card have onboarding requirements, and no other change of a card has',
-  async t => {
-    const owner = await userOwner(host)
-    const id = owner.idOf(await owner.make({ limit: { amount: 5000 } }))
-    const change = (body: object) => owner.call(`/cards/${id}`, { method: 'PATCH', body })
-    await owner.call('/sandbox/kyc', { body: { status: 'locked' } })
-    const locked = { status: 403, body: { error: 'policy_blocked', rule: 'account_locked' } }
-    t.match(await owner.call('/cards', { body: {} }), locked)
-    for (const body of [
-      { limit: null },
-      { limit: { amount: 5001 } },
-      { limit: { amount: 1, frequency: 'allTime' } },
-    ])
-      t.match(await change(body), locked, JSON.stringify(body))
-    t.equal((await change({ limit: { amount: 4999 } })).status, 200, 'tightening')
-    t.equal((await change({ status: 'locked', encryptedColor: NOTE })).status, 200)
-    t.match(await change({ status: 'active' }), locked)
-    t.equal((await owner.call(`/cards/${id}/delete-now`, { method: 'POST' })).status, 200)
-    const partner = await import('../../harness/partner.ts')
-    const send = await partner.partnerUser(host, 'not-checked', ['cards.write'])
-    t.match(await send('/partner/v1/cards', { body: {} }), {
-      status: 409,
-      body: { error: 'invalid_state', message: /^kyc required/ },
-    })
-  },
-)
-
-t.test('a session under a cap cannot loosen a card that is not under it', async t => {
-  const owner = await userOwner(host)
-  const capped = async (policy: object): Promise<CardOwner> => {
-    const opened = await host.send('/user/v1/sessions', {
-      body: { policy },
-      headers: { 'x-user-key': owner.key },
-    })
-    return sessionOwner(host, opened.body['sessionToken'] as string)
-  }
-  const policy = { dailySpendCapCents: 1000, denyOperations: ['keys.create', 'keys.change'] }
-  const same = { denyOperations: ['keys.change', 'keys.create'], dailySpendCapCents: 1000 }
-  const [one, two, three] = [
-    await capped(policy),
-    await capped(same),
-    await capped({ maxAuthAmountCents: 1 }),
-  ]
-  const free = owner.idOf(await owner.make({ limit: { amount: 10 } }))
-  const bound = one.idOf(await one.make({ limit: { amount: 10 } }))
-  const above = { status: 403, body: { error: 'policy_blocked', rule: 'card_above_caller' } }
-  const loosen = { method: 'PATCH', body: { limit: { amount: 11 } } }
-  t.match(await one.call(`/cards/${free}`, loosen), above)
-  t.match(await three.call(`/cards/${bound}`, loosen), above)
-  t.equal((await one.call(`/cards/${bound}`, loosen)).status, 200, 'by id')
-  t.equal((await two.call(`/cards/${bound}`, { ...loosen, body: { limit: null } })).status, 200, 'by content')
-  t.equal((await one.call(`/cards/${free}`, { method: 'PATCH', body: { status: 'locked' } })).status, 200)
-  t.match(await one.call(`/cards/${free}`, { method: 'PATCH', body: { status: 'active' } }), above)
-  t.equal((await one.call(`/cards/${free}`, { method: 'PATCH', body: { limit: { amount: 9 } } })).status, 200)
-  t.equal((await owner.call(`/cards/${bound}`, loosen)).status, 200, 'a caller without caps')
 })
 
 t.test('revoking a key with cards=cancel cancels the cards of it and of keys below it', async t => {

@@ -54,27 +54,6 @@ t.test('seeded cards can be revealed, and end in last4', async t => {
   t.equal(pan.slice(-4), open['last4'])
 })
 
-t.test('a secrets session works for 5 minutes, for the session that opened it', async t => {
-  const owner = await newUser()
-  const id = owner.idOf(await owner.make())
-  const opened = await owner.call('/cards/secrets/session', { body: {} })
-  const { sessionId } = opened.body.data['secrets'] as { sessionId: string }
-  const reveal = (by: typeof owner, given: string = sessionId) =>
-    by.call(`/cards/${id}/secrets`, { body: { sessionId: given } })
-  const unknown = { status: 404, body: { error: 'not_found', field: 'sessionId' } }
-  const second = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': owner.key } })
-  const other = sessionOwner(host, second.body['sessionToken'] as string)
-  t.match(await reveal({ ...owner, ...other }), unknown, 'another session of the same key')
-  t.match(await reveal(owner, 'sandbox-1.nonsense'), unknown)
-  t.match(await reveal(owner, `${sessionId.slice(0, -2)}AA`), unknown)
-  clock.advance(299_000)
-  t.equal((await reveal(owner)).status, 200)
-  clock.advance(1000)
-  t.match(await reveal(owner), unknown)
-  const stranger = await newUser()
-  t.equal((await revealed(stranger, id)).response.status, 404, 'a card of another account')
-})
-
 t.test('a reveal is an event that names key and session, and notifies the account', async t => {
   const owner = await newUser()
   const id = owner.idOf(await owner.make())
@@ -109,48 +88,4 @@ t.test('policies can forbid secrets, and a cap forbids the cards of others', asy
   const own = capped.idOf(await capped.make())
   t.equal((await revealed(capped, own)).response.status, 200)
   t.equal((await revealed(await under({ denyOperations: ['bills.pay'] }), id)).response.status, 200, 'no cap')
-})
-
-t.test('one proposal makes one card, whoever executes it however often', async t => {
-  const owner = await newUser()
-  const proposed = await owner.call('/cards/disposable/proposals', { body: { amountCents: 2500 } })
-  const disposable = proposed.body.data['disposable'] as Record<string, string>
-  t.match(disposable, {
-    status: 'proposed',
-    amountCents: 2500,
-    currency: 'USD',
-    limitFrequency: 'perAuthorization',
-    autoCancelAfterAuth: true,
-    cardId: null,
-  })
-  const execute = (by: typeof owner, proposalId: unknown, headers?: Record<string, string>) =>
-    by.call('/cards/disposable/execute', { body: { proposalId }, ...(headers ? { headers } : {}) })
-  const { proposalId } = disposable
-  const stranger = await newUser()
-  const unknown = { status: 404, body: { error: 'not_found', field: 'proposalId' } }
-  t.match(await execute(stranger, proposalId), unknown)
-  t.match(await execute(owner, 'sandbox-1.nonsense'), unknown)
-  const headers = { 'idempotency-key': 'execute-once' }
-  const first = await execute(owner, proposalId, headers)
-  t.match(first.body.data, {
-    disposable: { status: 'executed', proposalId, executedAt: String, cardId: /^card_/ },
-    card: { disposable: true, status: 'active', limit: { amount: 2500, frequency: 'perAuthorization' } },
-  })
-  t.same((await execute(owner, proposalId, headers)).body.data, first.body.data, 'a replay')
-  const before = { status: 400, body: { error: 'invalid_request', field: 'proposalId' } }
-  t.match(await execute(owner, proposalId), before)
-  const again = await owner.call('/cards/disposable/proposals', {
-    body: { amountCents: 100, limitFrequency: 'allTime' },
-  })
-  const later = again.body.data['disposable'] as Record<string, unknown>
-  t.equal(later['autoCancelAfterAuth'], false)
-  const racing = await Promise.all(Array.from({ length: 5 }, () => execute(owner, later['proposalId'])))
-  t.equal(racing.filter(({ status }) => status === 200).length, 1)
-  const third = await owner.call('/cards/disposable/proposals', { body: { amountCents: 100 } })
-  clock.advance(900_000)
-  t.match(await execute(owner, (third.body.data['disposable'] as Record<string, string>)['proposalId']), {
-    ...before,
-  })
-  t.equal(((await owner.call('/cards')).body.data['cards'] as object[]).length, 2)
-  t.same(host.failures, [])
 })

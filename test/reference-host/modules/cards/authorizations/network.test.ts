@@ -207,6 +207,40 @@ t.test('declines a repeated id with other terms, keeps each conflict once and re
   t.equal(reported.splice(0).length, 21)
 })
 
+t.test(
+  'declines other terms of a payment in every state of it, and approves equal ones of an open one',
+  async t => {
+    const { cardId } = await card()
+    const others = [
+      { amountCents: 101 },
+      { amountCents: 99 },
+      { currency: 'EUR' },
+      { cardId: (await card()).cardId },
+      { cardId: 'card_none' },
+    ]
+    for (const [event, status] of [
+      [undefined, 'authorized'],
+      [{ amountCents: 100 }, 'cleared'],
+      [{}, 'reversed'],
+      [undefined, 'declined'],
+    ] as const) {
+      const data = request(cardId, status === 'declined' ? { declineReason: 'suspected_fraud' } : {})
+      const made = await ask('request', data)
+      if (event) await tell(status, { id: data.id, ...event })
+      const merchant = { name: 'CORNER SHOP 12', mcc: '5411', country: 'US' }
+      const reason = { authorized: null, cleared: null, reversed: 'reversed', declined: 'suspected_fraud' }[
+        status
+      ]
+      t.match(await ask('request', { ...data, merchant }), repeated(reason), `an equal one when ${status}`)
+      t.same(reported.splice(0), [])
+      for (const other of others)
+        t.match(await ask('request', { ...data, ...other }), { decision: { declineReason: 'conflict' } })
+      t.match(await rowOf(made), { status, attention: 'request_conflict' })
+      t.equal(reported.splice(0).length, others.length)
+    }
+  },
+)
+
 t.test('clears, reverses and refunds what a merchant reports', async t => {
   const { accountId, cardId } = await card()
   const data = request(cardId)
@@ -297,6 +331,7 @@ t.test('checks what a card network sends', async t => {
       check('request', { ...sound, currency: 'usd' }),
   )
   t.notOk(check('request', { ...sound, declineReason: 'no' }) || check('reversed', {}))
+  t.notOk(check('request', { ...sound, id: 'a\0' }), 'an id that no database stores')
 })
 
 t.test('leaves a ledger in which all sums are right', async t => {

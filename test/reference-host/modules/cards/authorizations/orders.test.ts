@@ -306,6 +306,8 @@ onBothDatabases(
       ...lost,
       keyLineage: { accountId: 'owner', lineageId: 'odd' },
     })
+    await bench.addCard('ann', { id: 'new', status: 'not_activated' })
+    t.match(await bench.pay('new', { id: 'auth_0' }), { declineReason: 'card_not_activated' })
     bench.keys.set('odd', [{ id: 'odd', document: { dailySpendCap: 1 } }])
     const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: null, hold: null }
     t.match(await bench.pay('lost', { id: 'auth_1' }), blocked)
@@ -323,6 +325,7 @@ onBothDatabases(
     t.match(await bench.pay('lost', { id: 'auth_6' }), { declineReason: 'account_locked' })
     t.same(await bench.faults(), [])
     t.same(bench.counted, [
+      'card_not_activated',
       'policy_blocked',
       'policy_blocked',
       'authorized',
