@@ -50,7 +50,10 @@ t.test(
     const full = { ok: false, code: 'rate_limited', status: 429, message: 'later' } as const
     let hasPlace = true
     const check = providerMessages({
-      secrets: [{ provider: 'signed', secret: SECRET }],
+      secrets: [
+        { provider: 'signed', secret: SECRET },
+        { provider: 'other', secret: Buffer.alloc(24, 1) },
+      ],
       clock,
       verifiers: new Map([['own', async ({ header }) => header('x-own-id')]]),
       failures: {
@@ -76,9 +79,10 @@ t.test(
       await ask('own', FIELDS),
       await ask('own', { 'x-own-id': 'has spaces' }),
       await ask('nobody', FIELDS),
+      await ask('other', FIELDS),
     ]
     for (const denial of denials) t.match(denial, { ok: false, code: 'unauthorized', status: 401 })
-    t.same(charged, ['192.0.2.1', '192.0.2.1', '192.0.2.1'])
+    t.same(charged, Array(4).fill('192.0.2.1'))
     hasPlace = false
     t.same(await ask('signed', FIELDS), full)
   },
@@ -148,6 +152,8 @@ t.test('checks a message of Standard Webhooks to the letter', async t => {
     t.equal((await check(id, AT)) === id, isTaken, id)
   for (const timestamp of ['', `${AT}x`, `-${AT}`, `${AT}.5`, `000${AT}`])
     t.equal(await check('a', timestamp), undefined)
+  const far = '9'.repeat(12)
+  t.equal(await check('a', far, undefined, Number(far) * 1000), 'a', 'the longest timestamp')
   for (const absent of Object.keys(FIELDS)) {
     const header = (name: string): string | undefined => (name === absent ? undefined : FIELDS[name])
     t.equal(await standardWebhooks([SECRET], clock)({ header, body: BODY }), undefined, absent)
