@@ -128,18 +128,6 @@ t.test('names the scope that is missing, in the body and in the challenge', asyn
   )
 })
 
-t.test('accepts any scope of anyOf, and denies a session with none of them', async t => {
-  const { guard, bearer } = await bench()
-  const authorization = await bearer({ scopes: ['deposits.read'] })
-  const any = { operation: 'withdrawals.range', anyOf: ['withdrawals.write', 'deposits.read'] }
-  t.match(await guard.check({ authorization }, any), { ok: true })
-  const none = { operation: 'withdrawals.range', anyOf: ['withdrawals.write', 'cards.read'] }
-  t.match(await guard.check({ authorization }, none), {
-    code: 'insufficient_scope',
-    details: { scope: 'withdrawals.write cards.read' },
-  })
-})
-
 t.test('denies a session of the other surface, both ways', async t => {
   const { guard, bearer } = await bench()
   const partner = { operation: 'balances.list', allOf: [], surface: 'partner' } as const
@@ -182,15 +170,6 @@ t.test('adds evidence to every denial of a verified session, for the decision ev
   t.notOk('evidence' in nobody)
 })
 
-t.test('re-checks the rule on a cached token', async t => {
-  const { guard, bearer } = await bench()
-  const authorization = await bearer()
-  t.match(await guard.check({ authorization }, read), { ok: true })
-  t.match(await guard.check({ authorization }, { operation: 'x.y', allOf: ['x.write'] }), {
-    code: 'insufficient_scope',
-  })
-})
-
 t.test('counts one limit per key, reports what is left, and denies with Retry-After', async t => {
   const limits = [{ name: 'guarded', points: 2, windowSeconds: 60, per: 'key' }] as const
   const { guard, bearer } = await bench({ limits })
@@ -207,17 +186,6 @@ t.test('counts one limit per key, reports what is left, and denies with Retry-Af
   t.equal(field(third.headers, 'Retry-After'), '60')
   t.equal(third.retryAfterSeconds, 60)
   t.match(await guard.check({ authorization: await bearer({ keyId: 'key_2' }) }, read), { ok: true })
-})
-
-t.test('counts no request against a limit if its credential is not valid', async t => {
-  const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
-  const { guard, bearer } = await bench({ limits })
-  const authorization = await bearer()
-  const forged = `${authorization.slice(0, -8)}AAAAAAAA`
-  for (let i = 0; i < 5; i++) {
-    t.match(await guard.check({ authorization: forged }, read), { code: 'unauthorized' })
-  }
-  t.match(await guard.check({ authorization }, read), { ok: true })
 })
 
 t.test('enforces the operations and validity periods of every policy in the chain', async t => {
@@ -284,18 +252,6 @@ t.test('throws a fault when a store does not reply within storeTimeoutMs', async
   const strict = await bench({ revocation: { mode: 'strict', isLive: never }, storeTimeoutMs: 20 })
   const live = await strict.bearer()
   await t.rejects(async () => strict.guard.check({ authorization: live }, read), fault)
-})
-
-t.test('throws at construction for a wrong option', async t => {
-  const wrong = [
-    { issuer: '' },
-    { maxTokenBytes: 20_000 },
-    { cacheSeconds: 0 },
-    { clockToleranceSeconds: 61 },
-    { limits: [{ name: 'a b', points: 1, windowSeconds: 1, per: 'key' }] },
-    { limits: [{ name: 'a', points: 0, windowSeconds: 1, per: 'key' }] },
-  ] as const
-  for (const options of wrong) await t.rejects(bench(options), TypeError, JSON.stringify(options))
 })
 
 t.test('accepts no session under a rule that misspells or omits its scopes', async t => {

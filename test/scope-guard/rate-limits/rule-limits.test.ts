@@ -280,19 +280,6 @@ t.test('treats a slow store as down, and a malformed reply as a fault', async t 
   }
 })
 
-t.test('gives no point back if its window may have ended', async t => {
-  const { state, make } = store()
-  const limits = [
-    limit('short', 5, { windowSeconds: 1, store: make }),
-    limit('perSession', 1, { per: 'session' }),
-  ]
-  const { guard, bearer } = await bench({ limits })
-  const authorization = await bearer()
-  await guard.check({ authorization }, read)
-  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
-  t.same(state.given, [], 'a point given to the next window would let one request too many pass')
-})
-
 t.test('denies every failed credential with 401 and charges no key for it', async t => {
   const { guard, bearer } = await bench({
     limits: [limit('perKey', 3)],
@@ -309,34 +296,6 @@ t.test('denies every failed credential with 401 and charges no key for it', asyn
     value: { evidence: { limits: [{ remaining: 2 }] } },
   })
   t.match(await guard.check({ authorization, address: '2001:db8::1' }, read), { ok: true })
-})
-
-t.test('does not charge valid tokens to the budget of failed credentials', async t => {
-  const { guard, bearer } = await bench({ failedCredentials: { points: 2 } })
-  for (let n = 0; n < 10; n++) {
-    const authorization = await bearer({ sessionId: `s${n}` })
-    t.match(await guard.check({ authorization, address: '192.0.2.1' }, read), { ok: true })
-  }
-  t.match(await guard.check({ authorization: 'Bearer x', address: '192.0.2.1' }, read), {
-    code: 'unauthorized',
-  })
-})
-
-t.test('bounds the length of store keys', async t => {
-  const keys: string[] = []
-  const make: LimiterStore = settings => {
-    const limiter = new RateLimiterMemory(settings)
-    const consume = limiter.consume.bind(limiter)
-    limiter.consume = (key, ...rest) => {
-      keys.push(limiter.getKey(key))
-      return consume(key, ...rest)
-    }
-    return limiter
-  }
-  const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make })] })
-  const authorization = await bearer({ keyId: 'k'.repeat(1000) })
-  t.match(await guard.check({ authorization }, read), { ok: true })
-  t.ok((keys[0] as string).length < 120)
 })
 
 t.test('rejects a limit without a valid `per`', async t => {

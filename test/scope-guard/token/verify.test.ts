@@ -1,7 +1,7 @@
-import { createHmac, createSign, generateKeyPairSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { localKeys, type KeySource } from '@gatewright/scope-guard'
 import fc from 'fast-check'
-import { base64url, exportJWK, type JWK } from 'jose'
+import { base64url, type JWK } from 'jose'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { AUDIENCE, bench, claims, ISSUER, session, sign, signingKey } from '../issuer.ts'
@@ -20,32 +20,12 @@ const denied = { ok: false, code: 'unauthorized', status: 401 }
 /** Not a credential at all (RFC 6750 section 3.1), or not a valid token. */
 const notAccepted = { ok: false, code: /^(?:invalid_request|unauthorized)$/ }
 
-t.test('accepts EdDSA and ES256 keys with their own algorithm', async t => {
-  for (const alg of ['EdDSA', 'ES256', 'RS256']) {
-    const key = await signingKey(alg)
-    const { send, good } = await setUp({ keys: localKeys({ keys: [key.jwk] }) })
-    t.match(await send(await sign(key, good)), { ok: true }, alg)
-  }
-})
-
 t.test('denies alg none, with and without a signature (CVE-2015-9235 and similar)', async t => {
   const { send, good, key } = await setUp()
   for (const alg of ['none', 'None', 'NONE', '']) {
     const head = encode({ alg, typ: 'at+jwt', kid: key.jwk.kid })
     t.match(await send(`${head}.${encode(good)}.`), denied)
     t.match(await send(`${head}.${encode(good)}.AAAA`), denied)
-  }
-})
-
-t.test('denies HMAC with a public key (algorithm confusion)', async t => {
-  const key = await signingKey('RS256')
-  const { send, good } = await setUp({ keys: localKeys({ keys: [key.jwk] }) })
-  const head = encode({ alg: 'HS256', typ: 'at+jwt', kid: key.jwk.kid })
-  for (const secret of [JSON.stringify(key.jwk), key.jwk.n as string]) {
-    const mac = createHmac('sha256', secret)
-      .update(`${head}.${encode(good)}`)
-      .digest('base64url')
-    t.match(await send(`${head}.${encode(good)}.${mac}`), denied)
   }
 })
 
@@ -59,15 +39,6 @@ t.test('denies symmetric keys, an empty secret among them (fast-jwt issue 609)',
       .digest('base64url')
     t.match(await send(`${head}.${encode(good)}.${mac}`), denied)
   }
-})
-
-t.test('accepts only the algorithm of a key, and denies another of the same family', async t => {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const jwk: JWK = { ...(await exportJWK(publicKey)), kid: 'unnamed' }
-  const { send, good } = await setUp({ keys: localKeys({ keys: [jwk] }) })
-  const signAs = (alg: string) => sign({ privateKey: privateKey as never, jwk }, good, { alg })
-  t.match(await send(await signAs('PS256')), denied)
-  t.match(await send(await signAs('RS256')), { ok: true })
 })
 
 t.test('denies private keys, encryption keys and keys without the verify operation in the set', async t => {
@@ -89,18 +60,6 @@ t.test('denies a token that brings or points to its own key: jwk, jku, x5u, x5c'
   ]) {
     t.match(await send(await sign(attacker, good, header)), denied)
     t.match(await send(await sign(key, good, header)), denied)
-  }
-})
-
-t.test('denies every crit header, known or not (fast-jwt issue 591)', async t => {
-  const { send, good, key } = await setUp()
-  const payload = encode(good)
-  for (const extra of [{ crit: ['exp'] }, { crit: [] }, { crit: ['b64'], b64: true }, { crit: 'b64' }]) {
-    const head = encode({ alg: 'EdDSA', typ: 'at+jwt', kid: key.jwk.kid, ...extra })
-    const { subtle } = globalThis.crypto
-    const bytes = new TextEncoder().encode(`${head}.${payload}`)
-    const signature = await subtle.sign('Ed25519', key.privateKey, bytes)
-    t.match(await send(`${head}.${payload}.${base64url.encode(new Uint8Array(signature))}`), denied)
   }
 })
 
@@ -277,15 +236,6 @@ t.test('throws a fault and does not deny with 401 when keys are unavailable or m
     const { send, good, key } = await setUp({ keys })
     await t.rejects(async () => send(await sign(key, good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
   }
-})
-
-t.test('throws a fault if the source returns a key that is too weak', async t => {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
-  const jwk: JWK = { ...(await exportJWK(publicKey)), kid: 'weak', alg: 'RS256' }
-  const { send, good } = await setUp({ keys: async () => jwk })
-  const input = `${encode({ alg: 'RS256', typ: 'at+jwt', kid: 'weak' })}.${encode(good)}`
-  const signature = createSign('RSA-SHA256').update(input).sign(privateKey, 'base64url')
-  await t.rejects(async () => send(`${input}.${signature}`), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
 })
 
 t.test('verifies again after cacheSeconds, so tokens of a removed key are denied', async t => {
