@@ -147,17 +147,6 @@ t.test('a mark is kept with its first time until it is taken back', async t => {
     t.match(await mark(token, id, read), { status: 400, body: { field: 'read' } })
 })
 
-t.test('a notification of another account is the same 404 as one that never was', async t => {
-  const [ann, bob] = [await newUser(), await newUser()]
-  await pay(ann, 1)
-  const [{ id } = { id: '' }] = shown(await list(ann))
-  const theirs = await mark(bob, id, true)
-  const never = await mark(bob, 'evt_unknown', true)
-  t.same([theirs.status, theirs.body], [404, never.body])
-  t.match(shown(await list(ann)), [{ read: false }])
-  t.same(host.failures, [])
-})
-
 t.test('marks all notifications of the account as read', async t => {
   const [user, other] = [await newUser(), await newUser()]
   await pay(user, 3)

@@ -9,9 +9,9 @@ import {
   networkRequest,
   type CardUser,
   type WireAuthorization,
-} from '../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
-import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
+} from '../../../harness/card-payments.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
+import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
 const env = {
