@@ -9,7 +9,7 @@ import { cardUser, keyBelow, type CardUser } from './harness/card-payments.ts'
 import { openDatabaseOf } from '../harness/database-rows.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../harness/host.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 
 /** Hosts on one database. */
 interface Hosts {

@@ -7,7 +7,7 @@ import { readConfig, runCommand, startHost, type Providers } from '@gatewright/r
 import t, { type Test } from 'tap'
 import { openDatabaseOf } from '../harness/database-rows.ts'
 import { bearer, bootstrapUser, newWallet, request, signedBootstrap } from '../harness/host.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { newMoneyUser } from './harness/money.ts'
 import { archivingPostgres } from './archiving-postgres.ts'
 import { memberOf, withdrawalBody } from './harness/transfers.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { WEBHOOK_SECRET } from './harness/kyc.ts'
 import { runShell, shellLines } from './harness/pages/pages.ts'
 

@@ -2,7 +2,7 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { openPostgres, openSqlite } from '../harness/stores.ts'
 
 const { jobQueue, jobRounds, migrateHost } = internals

@@ -1,6 +1,6 @@
 // Every list that a caller can read is paged, or says how many items it has at most.
 import t from 'tap'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 import { partnerUser } from './harness/partner.ts'

@@ -7,7 +7,7 @@ import { sampleApplication } from '#packages/reference-host/dist/testing/kyc-pro
 import { viemReader } from '#packages/reference-host/dist/chain/viem-reader.js'
 import t from 'tap'
 import { hostileBehaviours, hostileServer } from './harness/hostile-servers.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 
 const { call: callHost, checkedProvider, PORTS, rpcClients, webhookSender } = internals
 

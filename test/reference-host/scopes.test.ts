@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
 
 interface OperationDescription {

@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { newMoneyUser } from './harness/money.ts'
 
 type TokenUse = ReturnType<typeof internals.mergeTokens>[number]

@@ -6,7 +6,7 @@ import type { DepositProvider } from '#packages/reference-host/dist/providers/de
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
 import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from './harness/transfers.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 
 const { PORTS } = internals
 

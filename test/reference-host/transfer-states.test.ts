@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { randomCases } from '../harness/random-cases.ts'
 import { holds } from '../harness/holds.ts'
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 import { openSqlite } from '../harness/stores.ts'
 
 const {

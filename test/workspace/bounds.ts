@@ -1,6 +1,6 @@
 // What every write of the operation table makes a host keep. The page docs/bounds.md is made from it, and
 // test/reference-host/bounds/bounds.slow.ts makes the largest accepted request of each, and counts its bytes; bounds.test.ts rejects a missing row.
-import { internals } from '../harness/internals.ts'
+import * as internals from '../harness/internals.ts'
 
 /** The limit that bounds how often a write is made. */
 type Limit =

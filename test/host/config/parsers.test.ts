@@ -1,11 +1,6 @@
 import t from 'tap'
-
-const { postgresUrl } = (await import(
-  `${process.cwd()}/packages/host/dist/config/parsers.js`
-)) as typeof import('../../../packages/host/dist/config/parsers.js')
-const { redisUrl } = (await import(
-  `${process.cwd()}/packages/host/dist/config/redis-target.js`
-)) as typeof import('../../../packages/host/dist/config/redis-target.js')
+import { postgresUrl } from '#packages/host/dist/config/parsers.js'
+import { redisUrl } from '#packages/host/dist/config/redis-target.js'
 
 t.test('rejects the URL of several servers of Postgres, which libpq takes', t => {
   for (const url of [

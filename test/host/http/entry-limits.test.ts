@@ -2,7 +2,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { manualClock } from '@gatewright/kernel/testing'
 import type { LimiterStore } from '@gatewright/scope-guard'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const { entryLimits, guardLimits, keyUseLimits } = internals
 const RATE_LIMITS = {

@@ -3,14 +3,9 @@ import type { RequestFacts } from '@gatewright/http'
 import { setImmediate } from 'node:timers/promises'
 import { allow, type Rule } from '@gatewright/kernel'
 import t from 'tap'
+import { hostCredentials } from '#packages/host/dist/http/credentials/credentials.js'
 
-type Credentials = typeof import('../../../packages/host/dist/http/credentials/credentials.js')
-type Services = Parameters<Credentials['hostCredentials']>[0]
-
-// Not exported by the package.
-const { hostCredentials } = (await import(
-  `${process.cwd()}/packages/host/dist/http/credentials/credentials.js`
-)) as Credentials
+type Services = Parameters<typeof hostCredentials>[0]
 
 const KEY = { id: 'key_1', accountId: 'acc_1', version: 3, lineageId: 'lin_1', ancestry: [] }
 const RULE = { operation: 'cards.list', surface: 'user', allOf: ['cards.read'] } as Rule

@@ -1,20 +1,11 @@
 // What the host decides about a request before its handler, each part by itself.
 import { allow } from '@gatewright/kernel'
 import t from 'tap'
-
-type Codes = typeof import('../../../packages/host/dist/http/codes.js')
-type KeySessions = typeof import('../../../packages/host/dist/http/credentials/key-session.js')
-type WebSessions = typeof import('../../../packages/host/dist/http/credentials/web-session.js')
-type HostCalls = typeof import('../../../packages/host/dist/http/mount/host-call.js')
-type Operations = typeof import('../../../packages/host/dist/http/operations/operation.js')
-
-const load = (file: string): Promise<unknown> => import(`${process.cwd()}/packages/host/dist/http/${file}.js`)
-// Not exported by the package.
-const { codes, deny } = (await load('codes')) as Codes
-const { isKeyCurrent, isKeySession, keySession } = (await load('credentials/key-session')) as KeySessions
-const { bearerWebToken } = (await load('credentials/web-session')) as WebSessions
-const { toHandlerResponse, withIgnored } = (await load('mount/host-call')) as HostCalls
-const { callerOf } = (await load('operations/operation')) as Operations
+import { codes, deny } from '#packages/host/dist/http/codes.js'
+import { isKeyCurrent, isKeySession, keySession } from '#packages/host/dist/http/credentials/key-session.js'
+import { bearerWebToken } from '#packages/host/dist/http/credentials/web-session.js'
+import { toHandlerResponse, withIgnored } from '#packages/host/dist/http/mount/host-call.js'
+import { callerOf } from '#packages/host/dist/http/operations/operation.js'
 
 t.test('each denial has its status', async t => {
   t.same(codes, {

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '@gatewright/http'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const { openResponses, wantsOpenResponses } = internals
 const factsOf = (fields: Readonly<Record<string, string>>): RequestFacts =>

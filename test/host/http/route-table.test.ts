@@ -1,13 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Router } from '@koa/router'
 import t from 'tap'
-
-type RouteTables = typeof import('../../../packages/host/dist/http/route-table.js')
-
-// Not exported by the package.
-const { createRouteTable } = (await import(
-  `${process.cwd()}/packages/host/dist/http/route-table.js`
-)) as RouteTables
+import { createRouteTable } from '#packages/host/dist/http/route-table.js'
 
 const PATTERNS = [
   '/healthz',

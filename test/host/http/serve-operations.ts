@@ -8,17 +8,11 @@ import { createAliases } from '@gatewright/legacy-alias-router'
 import type { Decision } from '@gatewright/http'
 import type { Middleware } from 'koa'
 import type { Test } from 'tap'
+import { createApp } from '#packages/host/dist/http/app.js'
+import { aliasTable } from '#packages/reference-host/dist/product/aliases.js'
 
-type Apps = typeof import('../../../packages/host/dist/http/app.js')
-type AliasTables = typeof import('../../../packages/reference-host/dist/product/aliases.js')
-export type Operation = Parameters<Apps['createApp']>[0][number]
-type Services = Parameters<Apps['createApp']>[1]
-
-// Not exported by the package.
-const { createApp } = (await import(`${process.cwd()}/packages/host/dist/http/app.js`)) as Apps
-const { aliasTable } = (await import(
-  `${process.cwd()}/packages/reference-host/dist/product/aliases.js`
-)) as AliasTables
+export type Operation = Parameters<typeof createApp>[0][number]
+type Services = Parameters<typeof createApp>[1]
 
 export const EMPTY = { type: 'object', properties: {} }
 export const SUCCESS = allow({ data: { a: 1 }, summary: 'Done.' })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
 import { moneyUser } from '../../reference-host/harness/money.ts'
 import { partnerUser, type PartnerUser } from '../../reference-host/harness/partner.ts'

@@ -7,7 +7,7 @@ import { systemAccounts } from '#packages/reference-host/dist/product/system-acc
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { ON_CITUS } from '../../harness/databases/citus.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openPostgres, openPostgresPool, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 // Citus reads no `pg_sleep` in a view.

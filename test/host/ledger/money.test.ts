@@ -9,7 +9,7 @@ import { systemAccounts } from '#packages/reference-host/dist/product/system-acc
 import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
 const { accountsThatDiffer, heldMoney, createMoney, describeDifference } = internals

@@ -1,7 +1,7 @@
 import { FEED_START } from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const START = 1_767_225_600_000
 const { createHistory, measuredFeed, quantileOf, REQUEST_SECONDS, STORE_CHECK_SECONDS } = internals

@@ -3,7 +3,7 @@ import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
 const { jobQueue, migrateHost, JOB_LEASE_MS } = internals

@@ -3,7 +3,7 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import { onBothDatabases } from '../../harness/databases/host-tables.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { storedBytes } from '../../harness/databases/stored-bytes.ts'
 import { REQUEST_ROWS } from '../../workspace/bounds.ts'
 

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { onBothDatabases, type HostTables } from '../../harness/databases/host-tables.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const { defaulted, digits, flag, group, instant, integer, json, named, nullable, nullableGroup } = internals
 const { position, table, text, oneOf, words } = internals

@@ -1,9 +1,6 @@
 import t from 'tap'
 import * as Type from 'typebox/type'
-
-type Check = typeof import('../../../packages/host/dist/schemas/check.js')
-// Not exported by the package.
-const { compileSchema } = (await import(`${process.cwd()}/packages/host/dist/schemas/check.js`)) as Check
+import { compileSchema } from '#packages/host/dist/schemas/check.js'
 
 const check = compileSchema(
   Type.Object(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const { unknownMembers, closed } = internals
 const pathsIn = (schema: object | undefined, value: unknown): string[] =>

@@ -4,13 +4,12 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
-
-type Heartbeats = typeof import('../../../packages/host/dist/storage/heartbeat.js') &
-  typeof import('../../../packages/host/dist/storage/lost-history.js')
-const load = (file: string): Promise<object> =>
-  import(`${process.cwd()}/packages/host/dist/storage/${file}.js`)
-const { createHeartbeat, collectHeartbeats, listLostHistory, countOpenLosses, acceptLostHistory } =
-  Object.assign({}, ...(await Promise.all(['heartbeat', 'lost-history'].map(load)))) as Heartbeats
+import { collectHeartbeats, createHeartbeat } from '#packages/host/dist/storage/heartbeat.js'
+import {
+  acceptLostHistory,
+  countOpenLosses,
+  listLostHistory,
+} from '#packages/host/dist/storage/lost-history.js'
 
 const DAY_MS = 86_400_000
 

@@ -5,15 +5,10 @@ import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { openPostgresPool, openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
+import { createReadiness } from '#packages/host/dist/storage/readiness.js'
+import { collectHeartbeats } from '#packages/host/dist/storage/heartbeat.js'
 
 type Backend = import('../../../packages/host/dist/storage/backend.js').Backend
-type ReadinessModule = typeof import('../../../packages/host/dist/storage/readiness.js')
-const { createReadiness } = (await import(
-  `${process.cwd()}/packages/host/dist/storage/readiness.js`
-)) as ReadinessModule
-const { collectHeartbeats } = (await import(
-  `${process.cwd()}/packages/host/dist/storage/heartbeat.js`
-)) as typeof import('../../../packages/host/dist/storage/heartbeat.js')
 type Readiness = ReturnType<typeof createReadiness>
 
 interface Opened {

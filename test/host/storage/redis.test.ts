@@ -4,10 +4,8 @@ import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'
 import { startRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { startRedis } from '../../harness/services.ts'
+import { withRedis } from '#packages/host/dist/storage/redis.js'
 
-const { withRedis } = (await import(
-  `${process.cwd()}/packages/host/dist/storage/redis.js`
-)) as typeof import('../../../packages/host/dist/storage/redis.js')
 const database = { checks: {}, close: async () => {} } as unknown as Backend
 
 /** Sends commands to a server as its operator. */

@@ -1,11 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import t from 'tap'
-
-// Not exported by the package.
-const { openSentinels } = (await import(
-  `${process.cwd()}/packages/host/dist/storage/sentinel.js`
-)) as typeof import('../../../packages/host/dist/storage/sentinel.js')
+import { openSentinels } from '#packages/host/dist/storage/sentinel.js'
 
 t.test('a Sentinel that was down gets one question, however often it was asked meanwhile', async t => {
   const got = { questions: 0 }

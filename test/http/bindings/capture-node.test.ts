@@ -5,14 +5,9 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { WireResponse } from '@gatewright/http'
 import t from 'tap'
+import { captureNode } from '#packages/http/dist/bindings/capture-node.js'
 
-type CaptureNode = typeof import('../../../packages/http/dist/bindings/capture-node.js')
-type Author = ReturnType<Parameters<CaptureNode['captureNode']>[0]['watched']['author']>
-
-// Not exported by the package.
-const { captureNode } = (await import(
-  `${process.cwd()}/packages/http/dist/bindings/capture-node.js`
-)) as CaptureNode
+type Author = ReturnType<Parameters<typeof captureNode>[0]['watched']['author']>
 
 const INSTEAD: WireResponse = { status: 503, headers: [['X-Instead', 'a']], body: 'instead' }
 
@@ -42,7 +37,7 @@ function capture({
   const ends: boolean[] = []
   const broken = async (): Promise<never> => Promise.reject(new Error('broken'))
   const run: Pick<
-    Parameters<CaptureNode['captureNode']>[0]['run'],
+    Parameters<typeof captureNode>[0]['run'],
     'finish' | 'finishCaptured' | 'fail' | 'leaveUnknown'
   > = {
     async finishCaptured(captured) {

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-
-type Captured = typeof import('../../../packages/http/dist/bindings/captured-response.js')
-
-// Not exported by the package.
-const { addedFields, capturedResponse, fieldPairs, isStream, streamError } = (await import(
-  `${process.cwd()}/packages/http/dist/bindings/captured-response.js`
-)) as Captured
+import {
+  addedFields,
+  capturedResponse,
+  fieldPairs,
+  isStream,
+  streamError,
+} from '#packages/http/dist/bindings/captured-response.js'
 
 t.test('stores a body of up to the limit in bytes, and only status and fields of a larger one', async t => {
   const headers = [['a', 'b']] as const

@@ -1,17 +1,12 @@
 // Whether a handler or an error handler wrote a response.
 import express, { type ErrorRequestHandler } from 'express'
 import t from 'tap'
+import { keepOriginalUrl, watchHandlers } from '#packages/http/dist/bindings/express-errors.js'
 
-type ExpressErrors = typeof import('../../../packages/http/dist/bindings/express-errors.js')
-type Watched = Parameters<ExpressErrors['watchHandlers']>[0]
-
-// Not exported by the package.
-const { keepOriginalUrl, watchHandlers } = (await import(
-  `${process.cwd()}/packages/http/dist/bindings/express-errors.js`
-)) as ExpressErrors
+type Watched = Parameters<typeof watchHandlers>[0]
 
 /** Who writes a response while the handler is called. */
-function authorOf({ start, author }: ReturnType<ExpressErrors['watchHandlers']>): string {
+function authorOf({ start, author }: ReturnType<typeof watchHandlers>): string {
   let by = ''
   start(() => {
     ;({ by } = author())

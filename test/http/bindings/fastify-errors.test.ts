@@ -8,13 +8,7 @@ import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import Fastify, { type FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
-
-type FastifyBodies = typeof import('../../../packages/http/dist/bindings/fastify-body.js')
-
-// Not exported by the package.
-const { parserDenial } = (await import(
-  `${process.cwd()}/packages/http/dist/bindings/fastify-body.js`
-)) as FastifyBodies
+import { parserDenial } from '#packages/http/dist/bindings/fastify-body.js'
 
 t.test('denies what a body parser refuses, and takes any other error for a failure', async t => {
   for (const [error, code] of [

@@ -4,13 +4,8 @@ import { gate } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 import { createWorld } from './e2e/world.ts'
+import { checkedPeer, keepAlive, paramsOf } from '#packages/http/dist/bindings/fetch-server.js'
 
-type FetchServers = typeof import('../../../packages/http/dist/bindings/fetch-server.js')
-
-// Not exported by the package.
-const { checkedPeer, keepAlive, paramsOf } = (await import(
-  `${process.cwd()}/packages/http/dist/bindings/fetch-server.js`
-)) as FetchServers
 const request = new Request('http://api.test/')
 
 t.test(

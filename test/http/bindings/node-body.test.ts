@@ -2,14 +2,9 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import t from 'tap'
+import { bodyReader, hasBody, parsedBytes } from '#packages/http/dist/bindings/node-body.js'
 
-type NodeBodies = typeof import('../../../packages/http/dist/bindings/node-body.js')
-type Access = Parameters<NodeBodies['bodyReader']>[2]
-
-// Not exported by the package.
-const { bodyReader, hasBody, parsedBytes } = (await import(
-  `${process.cwd()}/packages/http/dist/bindings/node-body.js`
-)) as NodeBodies
+type Access = Parameters<typeof bodyReader>[2]
 
 /** A request with these header fields and this body. */
 function request(headers: Record<string, string>, body = ''): IncomingMessage {

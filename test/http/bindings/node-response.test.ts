@@ -2,11 +2,7 @@
 import { IncomingMessage, ServerResponse, type OutgoingHttpHeaders } from 'node:http'
 import { Socket } from 'node:net'
 import t from 'tap'
-
-type NodeResponses = typeof import('../../../packages/http/dist/bindings/node-response.js')
-
-// Not exported by the package.
-const {
+import {
   addFields,
   connectionOf,
   fieldsByName,
@@ -15,7 +11,7 @@ const {
   setFields,
   writeHeadFields,
   writeWire,
-} = (await import(`${process.cwd()}/packages/http/dist/bindings/node-response.js`)) as NodeResponses
+} from '#packages/http/dist/bindings/node-response.js'
 
 /** A response whose head is written to no connection. */
 const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()))

@@ -1,12 +1,6 @@
 // What a line about a fault says of the driver's error.
 import t from 'tap'
-
-type CauseModule = typeof import('../../../packages/http/dist/response/cause-text.js')
-
-// Not exported by the package.
-const { causeText } = (await import(
-  `${process.cwd()}/packages/http/dist/response/cause-text.js`
-)) as CauseModule
+import { causeText } from '#packages/http/dist/response/cause-text.js'
 
 const error = (message: string, code?: unknown): Error => Object.assign(new Error(message), { code })
 

@@ -2,11 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { reasons } from '@gatewright/scope-guard'
 import t from 'tap'
-
-type HintModule = typeof import('../../../packages/http/dist/response/hint.js')
-
-// Not exported by the package.
-const { createHints } = (await import(`${process.cwd()}/packages/http/dist/response/hint.js`)) as HintModule
+import { createHints } from '#packages/http/dist/response/hint.js'
 
 function setUp() {
   const lines: string[] = []

@@ -4,12 +4,9 @@ import { gate, type HandlerResponse } from '@gatewright/http'
 import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
+import { startRun } from '#packages/http/dist/route/perform.js'
 
-type Perform = typeof import('../../../packages/http/dist/route/perform.js')
-type Incoming = Parameters<Perform['startRun']>[2]
-
-// Not exported by the package: bindings call it.
-const { startRun } = (await import(`${process.cwd()}/packages/http/dist/route/perform.js`)) as Perform
+type Incoming = Parameters<typeof startRun>[2]
 
 /** A schema that accepts every value. */
 const schema = {

@@ -2,14 +2,9 @@
 import { allow } from '@gatewright/kernel'
 import t from 'tap'
 import { response } from '../support.ts'
+import { createLocalRunRegistry } from '#packages/idempotency-store/dist/execution/local-runs.js'
 
-type LocalRunsModule = typeof import('../../../packages/idempotency-store/dist/execution/local-runs.js')
-type LocalRun = Parameters<ReturnType<LocalRunsModule['createLocalRunRegistry']>['open']>[0]
-
-// Not exported by the package.
-const { createLocalRunRegistry } = (await import(
-  `${process.cwd()}/packages/idempotency-store/dist/execution/local-runs.js`
-)) as LocalRunsModule
+type LocalRun = Parameters<ReturnType<typeof createLocalRunRegistry>['open']>[0]
 
 const run = (key: string, leaseUntil: number, fence?: number, fingerprint = 'f'): LocalRun => ({
   key,

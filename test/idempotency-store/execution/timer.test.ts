@@ -1,11 +1,5 @@
 import t from 'tap'
-
-type Timers = typeof import('../../../packages/idempotency-store/dist/execution/timer.js')
-
-// Not exported by the package.
-const { nodeTimer, waitFor, within } = (await import(
-  `${process.cwd()}/packages/idempotency-store/dist/execution/timer.js`
-)) as Timers
+import { nodeTimer, waitFor, within } from '#packages/idempotency-store/dist/execution/timer.js'
 
 const activeTimeouts = (): number =>
   process.getActiveResourcesInfo().filter(resource => resource === 'Timeout').length

@@ -1,14 +1,7 @@
 // Postgres runs the same texts in transactional.postgres.test.ts.
 import t from 'tap'
 import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from '../transaction-texts.ts'
-
-type TransactionControl =
-  typeof import('../../../packages/idempotency-store/dist/execution/transaction-control.js')
-
-// Not exported by the package.
-const { controlsTransaction } = (await import(
-  `${process.cwd()}/packages/idempotency-store/dist/execution/transaction-control.js`
-)) as TransactionControl
+import { controlsTransaction } from '#packages/idempotency-store/dist/execution/transaction-control.js'
 
 t.test('finds texts that begin or end a transaction, or have several statements', async t => {
   for (const text of [

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { response, stillTimer, write } from '../support.ts'
+import { createWaitingPlacePool } from '#packages/idempotency-store/dist/execution/waiting-places.js'
 
 /**
  * Sends the duplicates of several accounts in this order, while the first request of each account runs, and returns how many of
@@ -53,14 +54,6 @@ t.test('denies the first duplicate of an account only while every place is of an
   t.equal((await replaysOf([...others, mine], 3)).get(mine), 0)
   t.equal((await replaysOf([1, 1, 1, mine], 3)).get(mine), 1)
 })
-
-type WaitingPlacesModule =
-  typeof import('../../../packages/idempotency-store/dist/execution/waiting-places.js')
-
-// Not exported by the package.
-const { createWaitingPlacePool } = (await import(
-  `${process.cwd()}/packages/idempotency-store/dist/execution/waiting-places.js`
-)) as WaitingPlacesModule
 
 t.test('gives places by the rule of fairness, whatever was taken and given back before', t => {
   const step = fc.record({

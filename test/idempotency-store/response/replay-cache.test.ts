@@ -3,6 +3,7 @@ import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { response, write } from '../support.ts'
+import { createReplayCache } from '#packages/idempotency-store/dist/response/replay-cache.js'
 
 /** A process over a store whose begins are counted, with one completed write. */
 async function setUp(options: { maxCachedBytes?: number } = {}) {
@@ -84,13 +85,6 @@ t.test('caches no response larger than half the cache, and none with size 0', as
     }
   }
 })
-
-type ReplayCaches = typeof import('../../../packages/idempotency-store/dist/response/replay-cache.js')
-
-// Not exported by the package.
-const { createReplayCache } = (await import(
-  `${process.cwd()}/packages/idempotency-store/dist/response/replay-cache.js`
-)) as ReplayCaches
 
 t.test('keeps two generations of half the size, and responses of up to half the size', async t => {
   const cache = createReplayCache(4000)

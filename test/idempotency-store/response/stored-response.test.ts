@@ -9,13 +9,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { response, write } from '../support.ts'
-
-type StoredResponses = typeof import('../../../packages/idempotency-store/dist/response/stored-response.js')
-
-// Not exported by the package.
-const { isStoredResponse } = (await import(
-  `${process.cwd()}/packages/idempotency-store/dist/response/stored-response.js`
-)) as StoredResponses
+import { isStoredResponse } from '#packages/idempotency-store/dist/response/stored-response.js'
 
 type Options = Partial<Parameters<typeof createIdempotency>[0]>
 

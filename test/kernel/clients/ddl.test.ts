@@ -1,9 +1,5 @@
 import t from 'tap'
-
-// Not exported by the package.
-const { readVersions } = (await import(
-  `${process.cwd()}/packages/kernel/dist/clients/ddl.js`
-)) as typeof import('../../../packages/kernel/dist/clients/ddl.js')
+import { readVersions } from '#packages/kernel/dist/clients/ddl.js'
 
 const statementsOf = (...given: Parameters<typeof readVersions>): unknown =>
   readVersions(...given).map(({ statements }) => statements)

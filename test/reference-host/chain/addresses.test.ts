@@ -1,7 +1,7 @@
 // The rules of addresses, on the vectors of their specifications.
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const { canonicalAddress, isUnspendable, readAddress } = internals
 

@@ -2,7 +2,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { TransferQuery } from '#packages/reference-host/dist/chain/reader.js'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const fault = (): Fault => new Fault('ERR_RPC_UNAVAILABLE', 'rpc of chain 1 failed')
 

@@ -9,7 +9,7 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewrightProcess } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { newMoneyUser } from '../harness/money.ts'
 
 const WRITERS = 4

@@ -11,7 +11,7 @@ import { openDatabaseOf } from '../../harness/database-rows.ts'
 import type { Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-restored-'))

@@ -10,7 +10,7 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 
 type Row = Readonly<Record<string, unknown>>

@@ -15,7 +15,7 @@ import { migrateSpends as migrateSqliteSpends, sqliteSpends } from '@gatewright/
 import type { Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { hostStores } from '../../harness/host-stores.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { openSqlite, uniqueName } from '../../harness/stores.ts'
 

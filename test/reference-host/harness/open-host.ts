@@ -8,7 +8,7 @@ import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 /** A test host, and its database past the host. */
 export interface OpenHost {

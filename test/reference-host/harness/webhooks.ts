@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { events } from '@gatewright/host'
 import type { Clock } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 /** A request that a receiver got. */
 export interface Received {

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import type { StreamedBody } from '@gatewright/http/internal'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 /** An export of a list in which nothing ever matches: each page is empty, and not the last. */
 function endlessExport(onPage: (pages: number) => void) {

@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-
-type Csv = typeof import('../../../packages/reference-host/dist/modules/csv.js')
-
-// Not exported by the package.
-const { csvAmount, csvInteger, csvLine } = (await import(
-  `${process.cwd()}/packages/reference-host/dist/modules/csv.js`
-)) as Csv
+import { csvAmount, csvInteger, csvLine } from '#packages/reference-host/dist/modules/csv.js'
 
 const columns = {
   id: ({ id }: { id: string }) => id,

@@ -6,7 +6,7 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { startOperatedHost } from '../harness/operator.ts'
 
 type Figures = Readonly<Record<string, unknown>>

@@ -5,7 +5,7 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { bearer, bootstrapUser } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { startOperatedHost, type OperatedHost } from '../harness/operator.ts'
 
 const CHECK = '/operator/api/ledger-check'

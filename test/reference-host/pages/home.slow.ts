@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { openPage, startBrowser, startPageHost } from '../../harness/browser/browser.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { checkState } from '../harness/pages/page-checks.ts'
 
 const host = await startPageHost({ SERVICE_NAME: 'Acme Pay' })

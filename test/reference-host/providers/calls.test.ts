@@ -3,7 +3,7 @@ import type { DepositProvider } from '#packages/reference-host/dist/providers/de
 import { sampleApplication } from '#packages/reference-host/dist/testing/kyc-provider.js'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 
 const { PORTS, checkedProvider } = internals
 const unavailable = { name: 'Fault', code: 'ERR_PROVIDER_UNAVAILABLE' }

@@ -9,7 +9,7 @@ import { type CardIssuerUnderTest, cardIssuerContract } from '@gatewright/refere
 import t from 'tap'
 import { userOwner } from '../harness/cards.ts'
 import { startTestHost } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
 const { PORTS, checkedProvider, migrateHost, cardNumber, securityCode, passesLuhn } = internals

@@ -7,7 +7,7 @@ import { kycProviderContract, type KycProviderUnderTest } from '@gatewright/refe
 import { sampleApplication } from '#packages/reference-host/dist/testing/kyc-provider.js'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
 const { PORTS, checkedProvider, migrateHost } = internals

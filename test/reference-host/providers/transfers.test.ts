@@ -11,7 +11,7 @@ import {
   withdrawalProviderContract,
 } from '@gatewright/reference-host/testing'
 import t from 'tap'
-import { internals } from '../../harness/internals.ts'
+import * as internals from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
 const { PORTS, checkedProvider, migrateHost } = internals

@@ -7,11 +7,7 @@ import fc from 'fast-check'
 import { exportJWK, type CryptoKey, type JWK } from 'jose'
 import t, { type Test } from 'tap'
 import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
-
-type Keys = typeof import('../../../packages/scope-guard/dist/token/keys.js')
-const { createPinnedKeyFinder } = (await import(
-  `${process.cwd()}/packages/scope-guard/dist/token/keys.js`
-)) as Keys
+import { createPinnedKeyFinder } from '#packages/scope-guard/dist/token/keys.js'
 
 const rule = { operation: 'cards.list', allOf: [] }
 const unavailable = { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' }

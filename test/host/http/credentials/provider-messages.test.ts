@@ -3,7 +3,7 @@ import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { providerMessages, standardWebhooks } = internals
 // The example of the specification's own tools, made by another implementation.

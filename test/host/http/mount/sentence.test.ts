@@ -1,8 +1,5 @@
 import t from 'tap'
-
-type Sentences = typeof import('../../../../packages/host/dist/http/mount/sentence.js')
-// Not exported by the package.
-const { sentence } = (await import(`${process.cwd()}/packages/host/dist/http/mount/sentence.js`)) as Sentences
+import { sentence } from '#packages/host/dist/http/mount/sentence.js'
 
 t.test('begins with a capital, unless with a name, and ends with a period', async t => {
   for (const [message, field, expected] of [

@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const item = { type: 'object', properties: {} } as never
 const denial = { ok: false, code: 'not_found', status: 404, message: 'No.' } as const

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { cutPage, pageParameters, positionCursor, readCursor, readPositionCursor } = internals
 const at = (position: number): { readonly position: number } => ({ position })

@@ -3,7 +3,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
 import * as Type from 'typebox/type'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const applied: EventType = {
   data: Type.Object({}),

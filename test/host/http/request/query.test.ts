@@ -1,10 +1,6 @@
 // How the query of an operation becomes the values that its handler gets.
 import t from 'tap'
-
-type Queries = typeof import('../../../../packages/host/dist/http/request/query.js')
-
-// Not exported by the package.
-const { querySchema } = (await import(`${process.cwd()}/packages/host/dist/http/request/query.js`)) as Queries
+import { querySchema } from '#packages/host/dist/http/request/query.js'
 
 const { validate } = querySchema({
   type: 'object',

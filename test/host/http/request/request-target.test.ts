@@ -1,5 +1,5 @@
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { ignoredNames, requestTimeLimit, targetDenial, unknownMember } = internals
 const text = { type: 'string' }

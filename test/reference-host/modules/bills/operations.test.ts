@@ -2,7 +2,7 @@
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

@@ -9,7 +9,7 @@ import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { withAwaitedQueries } from '../../../harness/databases/awaited-queries.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 type Service = ReturnType<typeof internals.authorizations>
 type Row = Awaited<ReturnType<Service['authorize']>>['row']

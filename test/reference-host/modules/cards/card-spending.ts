@@ -5,7 +5,7 @@ import { createGuard, type Guard } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import type { ApiKey, Issuer, IssuerOptions } from '@gatewright/session-issuer'
 import fc from 'fast-check'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { newKey, newSession, OWNER, setUp } from '../../../session-issuer/fixtures.ts'
 
 type Policies = Awaited<ReturnType<typeof internals.cardPolicies>>

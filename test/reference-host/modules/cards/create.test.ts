@@ -1,5 +1,5 @@
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 import { openCards, ISSUED, NOTE, SURFACES, WRONG_STATE } from './open-cards.ts'
 

@@ -2,7 +2,7 @@ import { rows } from '@gatewright/kernel/sql'
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import { cardBench, prepareCardBench } from './card-bench.ts'
 import { onBothDatabases } from '../../../harness/databases/host-tables.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { DAY, must, newKey, setUp } from '../../../session-issuer/fixtures.ts'
 
 const MORE_THAN_A_PAGE = 501

@@ -5,7 +5,7 @@ import type { Operation } from '@gatewright/host'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { Test } from 'tap'
 import { NEW_CARD } from './card-bench.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import {
   openMoney,
   type MoneySetUp,

@@ -1,7 +1,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { NEW_CARD } from './card-bench.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 import { openCards, ISSUED, SURFACES } from './open-cards.ts'
 

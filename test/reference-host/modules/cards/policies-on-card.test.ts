@@ -1,6 +1,6 @@
 import type { PolicyDocument } from '@gatewright/scope-guard'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { loosens, CARD_MOVES, policiesAskedOfCard, policiesBeyondKey, policiesOnCard } = internals
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openCards } from './open-cards.ts'
 
 const STATUSES = ['active', 'canceled', 'locked', 'not_activated'] as const

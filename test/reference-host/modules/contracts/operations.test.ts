@@ -1,7 +1,7 @@
 // The operations of contracts, called without a host around them.
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openAtOnce } from '../../harness/at-once.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { db, second, clock, services, untilBlocked, addAccount, run, runTwo } = await openAtOnce(t)
 const create = (of: typeof services) =>

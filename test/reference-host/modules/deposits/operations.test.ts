@@ -4,7 +4,7 @@ import type { Operation } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

@@ -3,7 +3,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { compileSchema, ledgerAccounts } from '@gatewright/host/internal'
 import type { DepositProvider, DepositReport } from '#packages/reference-host/dist/providers/deposits/port.js'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { DECIDED_STATUSES, DEPOSIT_STATUSES, WITHDRAWAL_STATUSES, textOf } = internals
 

@@ -2,7 +2,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

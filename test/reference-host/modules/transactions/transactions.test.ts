@@ -2,7 +2,7 @@ import { newId } from '@gatewright/host'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, type HttpResponse } from '../../../harness/host.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { newMoneyUser } from '../../harness/money.ts'
 import { startOpenHost } from '../../harness/open-host.ts'
 

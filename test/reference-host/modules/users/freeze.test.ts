@@ -10,7 +10,7 @@ import {
   type HttpResponse,
 } from '../../../harness/host.ts'
 import { cardUser, keyBelow } from '../../harness/card-payments.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openAtOnce } from '../../harness/at-once.ts'
 import { partnerUser } from '../../harness/partner.ts'
 import { startOperatedHost, type OperatorResponse } from '../../harness/operator.ts'

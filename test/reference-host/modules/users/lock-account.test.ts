@@ -3,7 +3,7 @@ import { events } from '@gatewright/host'
 import t from 'tap'
 import { openAtOnce } from '../../harness/at-once.ts'
 import { openMoney } from '../../harness/money-operations.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const { lockAccount, lockAccountFirst } = internals
 const setUp = await openAtOnce(t)

@@ -4,18 +4,12 @@ import { createSealer } from '#packages/host/dist/records/sealed.js'
 import { GRACE_MS } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-
-type Challenges = typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/challenge.js')
-type WebTokens = typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/web-token.js')
-type CrossOrigin =
-  typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/cross-origin.js')
-
-const load = (file: string): Promise<unknown> =>
-  import(`${process.cwd()}/packages/reference-host/dist/${file}.js`)
-// Not exported by the package.
-const { createChallengeCodec, LOGIN_DIGEST } = (await load('modules/web-sign-in/challenge')) as Challenges
-const { newWebSession, webTokens } = (await load('modules/web-sign-in/web-token')) as WebTokens
-const { denyOtherOrigin } = (await load('modules/web-sign-in/cross-origin')) as CrossOrigin
+import {
+  createChallengeCodec,
+  LOGIN_DIGEST,
+} from '#packages/reference-host/dist/modules/web-sign-in/challenge.js'
+import { newWebSession, webTokens } from '#packages/reference-host/dist/modules/web-sign-in/web-token.js'
+import { denyOtherOrigin } from '#packages/reference-host/dist/modules/web-sign-in/cross-origin.js'
 
 const NOW = 1_767_225_600_000
 const ORIGIN = 'https://pay.example'

@@ -2,19 +2,18 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openSqlite } from '../../../harness/stores.ts'
+import {
+  approve,
+  collectRequests,
+  endOf,
+  enterCode,
+  findOpen,
+  poll,
+  startRequest,
+} from '#packages/reference-host/dist/modules/web-sign-in/cli-requests.js'
+import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 
-type CliRequests =
-  typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/cli-requests.js')
-type Session = Parameters<CliRequests['approve']>[2]
-
-// Not exported by the package.
-const { approve, collectRequests, endOf, enterCode, findOpen, poll, startRequest } = (await import(
-  `${process.cwd()}/packages/reference-host/dist/modules/web-sign-in/cli-requests.js`
-)) as CliRequests
-type Migrate = typeof import('../../../../packages/reference-host/dist/product/migrate.js')
-const { migrateHost } = (await import(
-  `${process.cwd()}/packages/reference-host/dist/product/migrate.js`
-)) as Migrate
+type Session = Parameters<typeof approve>[2]
 
 const NOW = 1_767_225_600_000
 const END = NOW + 600_000

@@ -7,7 +7,7 @@ import {
   type HttpResponse,
   type RequestOptions,
 } from '../../../harness/host.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { moneyUser } from '../../harness/money.ts'
 import { webToken } from '../../harness/web-sign-in.ts'
 

@@ -2,7 +2,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { Operation } from '@gatewright/host'
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 
 const none = {} as never
 const all = [

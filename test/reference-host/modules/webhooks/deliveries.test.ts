@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { setImmediate as turn } from 'node:timers/promises'
 import { hostileBehaviours, hostileServer } from '../../harness/hostile-servers.ts'
 import { onBothDatabases } from '../../../harness/databases/host-tables.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { prepareWebhooks, startReceiver, webhookParts, type Receiver } from '../../harness/webhooks.ts'
 
 const { endpoints, MAX_ENDPOINTS, MAX_FAILING_MS, retries, standardWebhooks } = internals

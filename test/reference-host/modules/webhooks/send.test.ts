@@ -1,5 +1,5 @@
 import t from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { startReceiver } from '../../harness/webhooks.ts'
 
 const { isPublicAddress } = await import('@gatewright/kernel/internal/address')

@@ -2,7 +2,7 @@ import { Fault } from '@gatewright/kernel'
 import { compileSchema } from '@gatewright/host/internal'
 import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

@@ -2,7 +2,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openAtOnce } from '../../harness/at-once.ts'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { withdrawalBody } from '../../harness/transfers.ts'
 
 const provider = internals.PORTS.withdrawals.sandbox({ db: {} as never, clock: { now: () => 0 } })

@@ -4,7 +4,7 @@ import type { Transfer } from '#packages/host/dist/ledger/ledger.js'
 import type { WithdrawalReport } from '@gatewright/reference-host'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t, { type Test } from 'tap'
-import { internals } from '../../../harness/internals.ts'
+import * as internals from '../../../harness/internals.ts'
 import { openMoney } from '../../harness/money-operations.ts'
 import { uniqueName } from '../../../harness/stores.ts'
 

@@ -3,7 +3,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { ledgerAccounts, type AppliedEvent } from '@gatewright/host/internal'
 import t from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 import { increment, openNetwork, request } from './open-network.ts'
 

@@ -20,7 +20,7 @@ import {
 import { openDatabaseOf } from '../../../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../../../harness/host-stores.ts'
 import { bootstrapUser, type HttpResponse } from '../../../../harness/host.ts'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { killsBefore } from '../../../harness/kill-place.ts'
 import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../../subscriptions/killable-host.ts'

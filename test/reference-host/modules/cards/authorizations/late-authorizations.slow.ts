@@ -6,7 +6,7 @@ import { cardUser, networkEvent, networkRequest } from '../../../harness/card-pa
 import { openDatabaseOf } from '../../../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../../../harness/host-stores.ts'
 import { bootstrapUser, startTestHost } from '../../../../harness/host.ts'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const stores = await hostStoresEnv('postgres')

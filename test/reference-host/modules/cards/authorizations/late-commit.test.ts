@@ -6,7 +6,7 @@ import { migrateHost } from '#packages/reference-host/dist/product/migrate.js'
 import pg from 'pg'
 import t from 'tap'
 import { cardBench, prepareCardBench } from '../card-bench.ts'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openPostgresPool, uniqueName } from '../../../../harness/stores.ts'
 
 t.test('a commit that outlives the time limit of its statement is undone', async t => {

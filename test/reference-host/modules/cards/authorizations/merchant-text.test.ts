@@ -1,12 +1,5 @@
 import t from 'tap'
-
-type MerchantTexts =
-  typeof import('../../../../../packages/reference-host/dist/modules/cards/authorizations/merchant-text.js')
-
-// Not exported by the package.
-const { shownText } = (await import(
-  `${process.cwd()}/packages/reference-host/dist/modules/cards/authorizations/merchant-text.js`
-)) as MerchantTexts
+import { shownText } from '#packages/reference-host/dist/modules/cards/authorizations/merchant-text.js'
 
 t.test('keeps a text about a merchant as it can be shown', async t => {
   for (const [given, shown] of [

@@ -5,7 +5,7 @@ import { toInteger } from '@gatewright/kernel/internal/sql'
 import { compileSchema, ledgerAccounts } from '@gatewright/host/internal'
 import { closed } from '#packages/host/dist/schemas/closed.js'
 import t from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 import { increment, openNetwork, repeated, request } from './open-network.ts'
 

@@ -5,7 +5,7 @@ import { closed } from '#packages/host/dist/schemas/closed.js'
 import { moneyIdOf } from '#packages/host/dist/http/provider-events/provider-event-types.js'
 import type { Test } from 'tap'
 import { NEW_CARD } from '../card-bench.ts'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openMoney, type MoneySetUp } from '../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 

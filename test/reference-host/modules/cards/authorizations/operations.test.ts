@@ -3,7 +3,7 @@ import type { Operation } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { NEW_CARD } from '../card-bench.ts'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openMoney, type OperationRequest, type OperationResult } from '../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 

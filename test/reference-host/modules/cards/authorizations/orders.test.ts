@@ -6,7 +6,7 @@ import { events } from '@gatewright/host'
 import fc from 'fast-check'
 import { cardBench, prepareCardBench, type CardBench } from '../card-bench.ts'
 import { onBothDatabases } from '../../../../harness/databases/host-tables.ts'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import t from 'tap'
 
 const HOUR_MS = 3_600_000

@@ -2,7 +2,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { increment, openNetwork, repeated, request, type Response } from './open-network.ts'
 
 const { db, eventsOn, reported, card, ask, tell, rowOf, incrementsOf, held, causes } = await openNetwork(t)

@@ -1,7 +1,7 @@
 // What the operator sees of a search that does not move.
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openMoney } from '../../../harness/money-operations.ts'
 
 const MINUTE_MS = 60_000

@@ -6,7 +6,7 @@ import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import type { SpendHold } from '@gatewright/scope-guard'
 import type { Test } from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openMoney, type MoneySetUp } from '../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 

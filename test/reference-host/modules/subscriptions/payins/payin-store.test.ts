@@ -1,6 +1,6 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openSqlite } from '../../../../harness/stores.ts'
 
 const { migrateHost, payins } = internals

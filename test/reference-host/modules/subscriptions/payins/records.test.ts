@@ -1,7 +1,7 @@
 // The records of pay-ins, without a host: their moves, when they expire, and when they are collected.
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { openPayins, PAY_TO, SEEN, type Payin } from './open-payins.ts'
 
 const MINUTE_MS = 60_000

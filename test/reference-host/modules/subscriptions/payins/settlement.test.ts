@@ -2,7 +2,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '#packages/reference-host/dist/product/system-accounts.js'
 import t from 'tap'
-import { internals } from '../../../../harness/internals.ts'
+import * as internals from '../../../../harness/internals.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
 import { openPayins, PAY_TO, SEEN } from './open-payins.ts'
 
