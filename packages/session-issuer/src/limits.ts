@@ -65,3 +65,6 @@ export const SIGNING_KEY_REFRESH_MS = 5000
 
 /** The largest difference between the clocks of the processes, in ms. With NTP it is a few ms. */
 export const CLOCK_SKEW_MS = 5000
+
+/** How long an audit row is kept by default, in days. */
+export const AUDIT_RETENTION_DAYS = 90

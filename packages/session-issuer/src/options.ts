@@ -2,7 +2,7 @@ import { allow, type Denial, type Verdict, type Clock } from '@gatewright/kernel
 import { checkOptions, integerOption, systemClock } from '@gatewright/kernel/internal'
 import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
 import type { Pepper } from './keys/peppers.ts'
-import { MAX_SESSION_SECONDS, MIN_SESSION_SECONDS } from './limits.ts'
+import { AUDIT_RETENTION_DAYS, MAX_SESSION_SECONDS, MIN_SESSION_SECONDS } from './limits.ts'
 import type { EndedLineage } from './keys/lineage.ts'
 import type { IssuerStorage, PolicyRecord } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'
@@ -84,7 +84,7 @@ export function checkedOptions(given: IssuerOptions): CheckedOptions {
     defaultSessionTtlSeconds: true,
     maxLiveKeys: { min: 1, max: 1000, default: 50 },
     maxKeysBelow: { min: 1, max: 1000, default: 20 },
-    auditRetentionDays: { min: 1, max: 3650, default: 90 },
+    auditRetentionDays: { min: 1, max: 3650, default: AUDIT_RETENTION_DAYS },
     signingKeyDays: { min: 1, max: 400, default: 30 },
   })
   const { maxSessionTtlSeconds, defaultSessionTtlSeconds = Math.min(900, maxSessionTtlSeconds) } = options

@@ -16,6 +16,7 @@ import type { Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { hostStores } from '../../harness/host-stores.ts'
 import * as internals from '../../harness/internals.ts'
+import { migrateCredentials } from '@gatewright/session-issuer/sqlite'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { openSqlite, uniqueName } from '../../harness/stores.ts'
 
@@ -123,6 +124,7 @@ class RolledBack extends Error {
 
 async function migrateMoney(db: SqlClient): Promise<void> {
   await migrateHost(db)
+  await migrateCredentials(db)
   await migrateLedger(db)
   await (db.dialect === 'postgres' ? migratePostgresSpends(db) : migrateSqliteSpends(db))
 }

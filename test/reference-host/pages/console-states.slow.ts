@@ -160,6 +160,7 @@ const states: Readonly<Record<string, PageState>> = {
     await page.getByRole('row').nth(1).getByRole('link').click()
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   }),
+  audit: part(funded, 'Audit', page => page.getByRole('row').nth(2).waitFor()),
   'requests-empty': part(fresh, 'Requests'),
   requests: part(funded, 'Requests', page => page.getByRole('row').nth(2).waitFor()),
   'requests-none-found': part(funded, 'Requests', async page => {

@@ -25,3 +25,16 @@ export function utc(at: string | number): string {
 export function when(at: string | number): HTMLTimeElement {
   return el('time', { datetime: new Date(at).toISOString(), title: utc(at) }, fromNow(at))
 }
+
+const clock = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** Shows an instant to the second, in the time zone of the reader. */
+export function exactly(at: string): HTMLTimeElement {
+  return el('time', { datetime: at, title: `${fromNow(at)} · ${utc(at)}` }, clock.format(new Date(at)))
+}

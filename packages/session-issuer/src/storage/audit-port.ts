@@ -21,6 +21,9 @@ export type AuditAction =
   | 'session.revokeKeys'
   /** Every key and session of the account ended. */
   | 'account.revoke'
+  /** An operator froze the account, or ended that: a product writes these rows (`appendOperatorAudit`). */
+  | 'account.freeze'
+  | 'account.unfreeze'
 
 /** The credential of the caller. `wallet` and `operator` have neither a key nor a session. */
 export interface AuditActor {

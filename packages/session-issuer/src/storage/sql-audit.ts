@@ -1,7 +1,9 @@
-import { keyDigest } from '@gatewright/kernel'
+import { type EpochMs, keyDigest } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
-import { takesDue } from '@gatewright/kernel/internal/sql'
-import type { AuditEntry, AuditStorage } from './audit-port.ts'
+import { DEFAULT_PREFIX, takesDue } from '@gatewright/kernel/internal/sql'
+import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
+import { AUDIT_RETENTION_DAYS } from '../limits.ts'
+import type { AuditAction, AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 import { laneOfDigest, parameters } from './sql-parameters.ts'
 
@@ -30,6 +32,21 @@ export async function appendAudit(
   const tuples = entries.map((_, n) => `(${parameters(COLUMNS, COLUMNS * n + 1)})`)
   const text = `insert into ${auditTable(prefix)} ${AUDIT_COLUMNS} values ${tuples.join(', ')}`
   await rows(tx, text, entries.flatMap(auditValues))
+}
+
+/** Writes the row of what an operator did to an account, in the transaction of the change. The tables have the default prefix. */
+export async function appendOperatorAudit(
+  tx: SqlQueries,
+  {
+    accountId,
+    action,
+    at,
+  }: { readonly accountId: string; readonly action: AuditAction; readonly at: EpochMs },
+): Promise<void> {
+  const build = auditEntryBuilder(AUDIT_RETENTION_DAYS)
+  await appendAudit(tx, DEFAULT_PREFIX, [
+    build(accountId, actorOf('operator'), auditNote(action, accountId), at),
+  ])
 }
 
 /** `AuditStorage` on either SQL store. */

@@ -172,6 +172,12 @@ t.test(
     t.match(await ways['payments.create']?.(), LOCKED)
     t.same(await balance(), before)
     await act('accounts/unfreeze', { accountId: owner.accountId })
+    const { rows: said } = await owner.read('/audit?action=account.freeze,account.unfreeze')
+    t.match(said, [
+      { text: 'The operator let the account pay again.', by: 'operator' },
+      { text: 'The operator froze the account: nothing leaves it.', by: 'operator' },
+    ])
+    t.equal((said as unknown[]).length, 2, 'the repeat changed nothing')
     for (const [name, way] of Object.entries(ways)) t.equal((await way()).status, 200, name)
   },
 )

@@ -18,7 +18,12 @@ export type Filter = {
       readonly opens?: (text: string) => (() => void) | undefined
     }
   | { readonly kind: 'day' | 'key' }
-  | { readonly kind: 'choice'; readonly choices: Choices }
+  | {
+      readonly kind: 'choice'
+      readonly choices: Choices
+      /** The word for no choice. Default `Any`. */
+      readonly any?: string
+    }
 )
 
 /** What differs between the filter bars of lists. */
@@ -134,7 +139,8 @@ function controlOf(filter: Filter): HTMLInputElement | HTMLSelectElement {
     })
   if (filter.kind === 'day') return el('input', { type: 'date' })
   const select = el('select')
-  addTo(select, [['', 'Any'], ...(filter.kind === 'choice' ? filter.choices : [])])
+  if (filter.kind === 'choice') addTo(select, [['', filter.any ?? 'Any'], ...filter.choices])
+  else addTo(select, [['', 'Any']])
   return select
 }
 

@@ -7,6 +7,7 @@ const PATHS = {
   keys: 'M11 9l6-6m-3 3 2 2m-4 0 1 1M8 8a4 4 0 1 0 3 5 4 4 0 0 0-3-5',
   sessions: 'M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14m0 3v4l3 2',
   requests: 'M4 5h12M4 10h12M4 15h7m2 0 2 2 3-4',
+  audit: 'M5 3h7l3 3v11H5zM12 3v3h3M8 10h4M8 13h4',
   notifications: 'M5 14V9a5 5 0 0 1 10 0v5l1 1H4zM8 17h4',
   settings: 'M3 6h7m4 0h3M10 4h4v4h-4zM3 14h3m4 0h7M6 12h4v4H6z',
   more: 'M4 6h12M4 10h12M4 14h12',

@@ -1,3 +1,4 @@
+import { auditPage } from './audit/audit.ts'
 import { cardsPage } from './money/cards.ts'
 import { keysPage } from './keys/keys.ts'
 import { notificationsPage } from './notifications.ts'
@@ -17,6 +18,7 @@ export const PAGES: readonly ConsolePage[] = [
   keysPage,
   payinsPage,
   requestsPage,
+  auditPage,
   sessionsPage,
   notificationsPage,
   settingsPage,

@@ -7,6 +7,7 @@ export type PageId =
   | 'keys'
   | 'sessions'
   | 'requests'
+  | 'audit'
   | 'notifications'
   | 'settings'
 

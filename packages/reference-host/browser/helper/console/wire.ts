@@ -63,6 +63,21 @@ export interface KeptRequest extends WordedRequest {
   readonly durationMs: number
 }
 
+/** A change of a key, a session or the account. */
+export interface AuditRow {
+  readonly id: string
+  readonly at: string
+  /** Which kind of credential did it. */
+  readonly by: string
+  /** The key that did it, or that of its session. */
+  readonly keyId: string | null
+  readonly action: string
+  /** Who did what, as a sentence. */
+  readonly text: string
+  /** The id of the key, session or account that it was done to. */
+  readonly target: string
+}
+
 /** A live session. */
 export interface Session {
   readonly sessionId: string

@@ -17,20 +17,26 @@ import { component, instant, nextCursor, pageParameters, text, textOrNull } from
 import { keyIdFilter } from '../transactions/filters.ts'
 import { AT, key, session } from '../examples.ts'
 
-/** What each action is called. */
-const ACTIONS: Readonly<Record<AuditEntry['action'], string>> = {
-  'key.create': 'Created a key',
-  'key.change': 'Changed a key',
-  'key.rotate': 'Rotated a key',
-  'key.revoke': 'Revoked a key',
-  'key.pause': 'Paused a key',
-  'key.resume': 'Resumed a key',
-  'key.retire': 'Retired a key, because there were too many',
-  'session.create': 'Created a session',
-  'session.end': 'Ended a session',
-  'session.revokeKeys': 'Revoked the keys that a session created',
-  'account.revoke': 'Ended every key and session of the account',
+/** Says what happened. `who` and `target` are in words; `who` begins the sentence. */
+type Sentence = (who: string, target: string) => string
+
+/** The sentence of each action. */
+const SENTENCES: Readonly<Record<AuditEntry['action'], Sentence>> = {
+  'key.create': (who, target) => `${who} created ${target}.`,
+  'key.change': (who, target) => `${who} changed the rights or the name of ${target}.`,
+  'key.rotate': (who, target) => `${who} replaced ${target} by a new key.`,
+  'key.revoke': (who, target) => `${who} revoked ${target}.`,
+  'key.pause': (who, target) => `${who} paused ${target}.`,
+  'key.resume': (who, target) => `${who} let ${target} work again.`,
+  'key.retire': (_, target) => `The host ended ${target}, because there were too many.`,
+  'session.create': who => `${who} started a session.`,
+  'session.end': who => `${who} ended a session.`,
+  'session.revokeKeys': who => `${who} revoked the keys that a session had created.`,
+  'account.revoke': who => `${who} ended every key and session of the account.`,
+  'account.freeze': who => `${who} froze the account: nothing leaves it.`,
+  'account.unfreeze': who => `${who} let the account pay again.`,
 }
+const ACTIONS = Object.keys(SENTENCES) as AuditEntry['action'][]
 
 /** What an actor without a key is called. */
 const ACTORS = { wallet: 'The wallet', operator: 'The operator', partner: 'A partner' } as const
@@ -45,8 +51,8 @@ const Row = Type.Object(
     keyId: textOrNull('The key that did it, or the key of the session that did'),
     sessionId: textOrNull('The session that did it'),
     who: text('Who did it, in words'),
-    action: Type.Enum(Object.keys(ACTIONS), { description: 'What was done' }),
-    what: text('What was done, in words'),
+    action: Type.Enum(ACTIONS, { description: 'What was done' }),
+    text: text('Who did what, as a sentence'),
     target: text('The id of the key, session or account that it was done to'),
     label: textOrNull('The label of a key after it'),
     policyIds: Type.Array(Type.String(), {
@@ -54,7 +60,7 @@ const Row = Type.Object(
       description: 'The policies of the target after it',
     }),
   },
-  component('AuditRow', 'A change of a key or a session'),
+  component('AuditRow', 'A change of a key, a session or the account'),
 )
 const List = Type.Object(
   { rows: Type.Array(Row), nextCursor },
@@ -62,7 +68,7 @@ const List = Type.Object(
 )
 
 /**
- * `GET /user/v1/audit`: who made, changed, paused, revoked what in the account. A root key and a console see all of it, any other key what
+ * `GET /user/v1/audit`: who made, changed, paused, revoked or froze what in the account. A root key and a console see all of it, any other key what
  * it and the keys below it did, and what was done to them.
  */
 export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
@@ -72,7 +78,7 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
     id: 'audit.list',
     title: 'List changes of keys and sessions',
     details:
-      'Who made, changed, paused or revoked what, newest first. A key with a key above it sees only what it and the keys below it did, and what was done to them. With a filter a page can be short, or empty, before the last one.',
+      'Who made, changed, paused, revoked or froze what, newest first. A key with a key above it sees only what it and the keys below it did, and what was done to them. With a filter a page can be short, or empty, before the last one.',
     method: 'GET',
     paths: ['/user/v1/audit'],
     scopes: ['keys.read'],
@@ -80,6 +86,12 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
       ...pageParameters(100, 50),
       ...createdRange,
       keyId: keyIdFilter('Only what this key did, and what was done to it'),
+      action: Type.Optional(
+        Type.Array(Type.Enum(ACTIONS), {
+          description: `Only these actions, with commas between them: ${ACTIONS.join(', ')}`,
+          expected: `must be a comma list of ${ACTIONS.join(', ')}`,
+        }),
+      ),
     }),
     response: List,
     example: {
@@ -93,7 +105,7 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
             sessionId: session.sessionId,
             who: 'The key "laptop"',
             action: 'key.create',
-            what: 'Created a key',
+            text: 'The key "laptop" created the key "agent-shopping".',
             target: key.userKeyId,
             label: 'agent-shopping',
             policyIds: [],
@@ -102,7 +114,7 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
         nextCursor: null,
       },
     },
-    async handle({ caller: access, query: { limit, cursor, from, to, keyId } }) {
+    async handle({ caller: access, query: { limit, cursor, from, to, keyId, action } }) {
       const start = readPositionCursor(cursor)
       if (!start.ok) return start
       const range = rangeOf({ from, to })
@@ -112,13 +124,13 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
       if (!visible.ok) return visible
       const keys = new Map(visible.value.map(found => [found.id, found]))
       const isRoot = keys.get(access.session.keyId)?.ancestry.length === 0
-      const isOfKey = (id: string) => (row: AuditEntry) => row.keyId === id || row.target === id
       const isVisible = (row: AuditEntry): boolean =>
         isRoot || keys.has(row.target) || (row.keyId !== null && keys.has(row.keyId))
-      const isChosen = keyId === undefined ? () => true : isOfKey(keyId)
+      const isChosen = (row: AuditEntry): boolean =>
+        (keyId === undefined || isOfKey(row, keyId)) && (!action || action.includes(row.action))
       const read = (most: number): ReturnType<typeof readRows> =>
         readRows(issuer, caller.accountId, { ...start.value, ...range.value, most })
-      const seesAll = isRoot && keyId === undefined
+      const seesAll = isRoot && keyId === undefined && !action
       const { rows, next } = seesAll
         ? await read(limit)
         : await searchPage<AuditEntry, { at: EpochMs; id: string }>({
@@ -162,27 +174,34 @@ async function readRows(
   return { rows, next: isLast ? undefined : { at: last.at, id: last.id } }
 }
 
+const isOfKey = ({ keyId, target }: AuditEntry, id: string): boolean => keyId === id || target === id
+
 function rowData(
   { id, at, by, keyId, sessionId, action, target, label, policyIds }: AuditEntry,
   keys: ReadonlyMap<string, ApiKey>,
 ): Type.Static<typeof Row> {
+  const who = by === 'key' || by === 'session' ? capital(keyName(keyId ?? '', null, keys)) : ACTORS[by]
   return {
     id,
     at: isoOrNull(at) as string,
     by,
     keyId,
     sessionId,
-    who: by === 'key' || by === 'session' ? keyName(keyId, keys) : ACTORS[by],
+    who,
     action,
-    what: ACTIONS[action],
+    text: SENTENCES[action](who, keyName(target, label, keys)),
     target,
     label,
     policyIds: [...policyIds],
   }
 }
 
-function keyName(keyId: string | null, keys: ReadonlyMap<string, ApiKey>): string {
-  const found = keyId === null ? undefined : keys.get(keyId)
-  if (found?.console) return 'An account console'
-  return found?.label ? `The key "${found.label}"` : `The key ${keyId}`
+/** Names a key by the label that it had then, or by the one that it has. A key that was deleted is named by its id. */
+function keyName(id: string, labelThen: string | null, keys: ReadonlyMap<string, ApiKey>): string {
+  const found = keys.get(id)
+  if (found?.console) return 'an account console'
+  const label = labelThen ?? found?.label ?? null
+  return label === null ? `the key ${id}` : `the key "${label}"`
 }
+
+const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)

@@ -2,6 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import { recordOperatorAction } from '@gatewright/host/internal'
+import { appendOperatorAudit } from '@gatewright/session-issuer/internal'
 
 /**
  * Freezes an account: until it is unfrozen, nothing leaves it and it makes no keys, while reads, locks and revocations work and money arrives.
@@ -44,6 +45,11 @@ function setFrozen(
       accountId,
       frozen ? now : null,
     ])
+    await appendOperatorAudit(tx, {
+      accountId,
+      action: frozen ? 'account.freeze' : 'account.unfreeze',
+      at: now,
+    })
     const command = frozen ? 'accounts freeze' : 'accounts unfreeze'
     await recordOperatorAction(tx, { at: now, command, accountId, detail: frozen ? 'frozen' : 'unfrozen' })
     return true

@@ -9,7 +9,7 @@ import {
   resultTone,
   resultWords,
 } from '../../../shared/request-words.ts'
-import { fromNow, utc } from '../../../shared/time.ts'
+import { exactly } from '../../../shared/time.ts'
 import { addressOf } from '../route.ts'
 import type { Key, KeptRequest } from '../wire.ts'
 import { groupRefusals, type RequestGroup } from './request-groups.ts'
@@ -51,7 +51,7 @@ export function requestTable(keys: readonly Key[]): RequestTable {
     })
     update()
     const head = cells({
-      at: el('span', {}, time(newest.createdAt)),
+      at: el('span', {}, exactly(newest.createdAt)),
       what: [toggle, el('div', { class: 'small muted' }, newest.message ?? '')],
       amount: amounts(requests),
       key: nameOf(newest),
@@ -82,7 +82,7 @@ function amounts(requests: readonly KeptRequest[]): string {
 function row(request: KeptRequest, key: Child, kind?: string): HTMLElement {
   const cents = requestedCents(request)
   const made = cells({
-    at: time(request.createdAt),
+    at: exactly(request.createdAt),
     what: [
       el('a', { href: addressOf('requests', { row: request.id }) }, requestTitle(request)),
       request.message !== null && el('div', { class: 'small muted' }, request.message),
@@ -111,19 +111,6 @@ function cells(shown: {
     el('td', { class: 'request-key', 'data-name': 'Key' }, shown.key),
     el('td', { class: 'request-result' }, shown.result),
   )
-}
-
-const clock = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
-
-/** Shows an instant to the second, in the time zone of the reader. */
-function time(at: string): HTMLTimeElement {
-  return el('time', { datetime: at, title: `${fromNow(at)} · ${utc(at)}` }, clock.format(new Date(at)))
 }
 
 /** Makes the badge with what was decided about a request. */

@@ -1,13 +1,14 @@
 import type { Reply } from '../../../shared/api.ts'
-import { button, el, fill, type Child } from '../../../shared/dom.ts'
+import { button, el, fill } from '../../../shared/dom.ts'
 import { operationTitle } from '../../../shared/request-words.ts'
 import type { ConsoleContext } from '../context.ts'
 import { filterBar, type Choices } from '../filter-bar.ts'
 import { readAllKeys } from '../all-keys.ts'
 import { exportButton } from '../money/export.ts'
 import { newRows } from '../new-rows.ts'
+import { listReader, olderButton } from '../older-rows.ts'
 import type { ConsolePage } from '../page.ts'
-import { empty, load, problemNote } from '../states.ts'
+import { empty, load } from '../states.ts'
 import type { Key, KeptRequest } from '../wire.ts'
 import { requestDrawer } from './request-drawer.ts'
 import { requestTable } from './request-table.ts'
@@ -69,25 +70,11 @@ export function requestsOfKey(context: ConsoleContext, keyId: string): HTMLEleme
   return body
 }
 
-const noneFound = (text: string | null): HTMLElement =>
-  empty(
-    text === null ? 'No requests match these filters.' : `No request mentions ${text}.`,
-    'Change or clear the filters.',
-  )
-
 const operationsOf = (requests: readonly KeptRequest[]): Choices =>
   requests.map(request => [request.operation, operationTitle(request)] as const)
 
 interface Found extends Page {
   readonly keys: readonly Key[]
-}
-
-/** Reads the first page that has something, or the last one. A page of a search can be empty before it. An account has few pages. */
-async function readSome({ call }: ConsoleContext, query: URLSearchParams): Promise<Reply<Page>> {
-  let page = await call<Page>(`/requests?${query}`)
-  while (page.ok && page.data.requests.length === 0 && page.data.nextCursor !== null)
-    page = await call<Page>(`/requests?${query}&cursor=${encodeURIComponent(page.data.nextCursor)}`)
-  return page
 }
 
 async function loadRequests(
@@ -96,51 +83,38 @@ async function loadRequests(
   query: URLSearchParams,
   seen: (requests: readonly KeptRequest[]) => void,
 ): Promise<void> {
-  const read = async (): Promise<Reply<Found>> => {
-    const [page, keys] = await Promise.all([readSome(context, query), readAllKeys(context)])
-    if (!page.ok) return page
-    return keys.ok ? { ok: true, data: { ...page.data, keys: keys.data } } : keys
-  }
+  const readPage = listReader<Page>(context, '/requests', query, ({ requests }) => requests)
   await load<Found>(body, {
     what: 'your requests',
-    read,
-    show: found => {
-      seen(found.requests)
-      return showPage(context, found, query, seen)
+    read: async () => withKeys(await readPage(null), await readAllKeys(context)),
+    show({ keys, ...first }) {
+      const shown: KeptRequest[] = []
+      const table = requestTable(keys)
+      const note = el('div')
+      const add = ({ requests }: Page): void => {
+        shown.push(...newRows(shown, requests, ({ id }) => id))
+        seen(requests)
+        table.show(shown)
+        table.element.hidden = shown.length === 0
+        fill(note, shown.length === 0 && noneFound(query))
+      }
+      add(first)
+      return [note, table.element, olderButton(first, readPage, add)]
     },
   })
 }
 
-function showPage(
-  context: ConsoleContext,
-  { requests, nextCursor, keys }: Found,
-  query: URLSearchParams,
-  seen: (requests: readonly KeptRequest[]) => void,
-): Child[] {
-  if (requests.length === 0)
-    return [
-      query.size > 1
-        ? noneFound(query.get('q'))
-        : empty('No requests.', 'Refused requests and writes appear here. Reads that succeed are not kept.'),
-    ]
-  const shown = [...requests]
-  const table = requestTable(keys)
-  const more = el('div', { class: 'lines' })
-  const readMore = async (cursor: string): Promise<void> => {
-    const page = await context.call<Page>(`/requests?${query}&cursor=${encodeURIComponent(cursor)}`)
-    if (!page.ok)
-      return fill(
-        more,
-        problemNote('Older requests cannot be shown.', page.problem, () => readMore(cursor)),
-      )
-    shown.push(...newRows(shown, page.data.requests, ({ id }) => id))
-    seen(page.data.requests)
-    table.show(shown)
-    offerMore(page.data.nextCursor)
-  }
-  const offerMore = (cursor: string | null): void =>
-    fill(more, cursor !== null && button('Show older ones', () => readMore(cursor), 'small'))
-  table.show(shown)
-  offerMore(nextCursor)
-  return [table.element, more]
+function withKeys(page: Reply<Page>, keys: Reply<readonly Key[]>): Reply<Found> {
+  if (!page.ok) return page
+  return keys.ok ? { ok: true, data: { ...page.data, keys: keys.data } } : keys
+}
+
+function noneFound(query: URLSearchParams): HTMLElement {
+  if (query.size === 1)
+    return empty('No requests.', 'Refused requests and writes appear here. Reads that succeed are not kept.')
+  const text = query.get('q')
+  return empty(
+    text === null ? 'No requests match these filters.' : `No request mentions ${text}.`,
+    'Change or clear the filters.',
+  )
 }
