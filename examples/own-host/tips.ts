@@ -71,7 +71,15 @@ export const tipModule: Module<HostServices> = {
         const { accountId } = caller.session
         const id = `tip_${context.effectId}`
         const now = services.clock.now()
-        const payment = { id: `tip:${id}`, accountId, credit: 'house:tips', amountCents, cause: 'tip' }
+        const payee = `artist:${artist}`
+        const payment = {
+          id: `tip:${id}`,
+          accountId,
+          credit: 'house:tips',
+          amountCents,
+          payee,
+          cause: 'tip',
+        }
         const entry = {
           accountId,
           source: { kind: 'tip', id },

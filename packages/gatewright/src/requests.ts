@@ -1,5 +1,6 @@
 import type { HandlerResponse, IdempotentCall, OpenCall } from '@gatewright/http'
-import type { AmountLike, CanonicalFacts, GuardedCall, OpenHold } from '@gatewright/http/internal'
+import { onlyAmount, type CanonicalFacts, type GuardedCall, type OpenHold } from '@gatewright/http/internal'
+import type { AmountLike } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
 
@@ -105,13 +106,6 @@ export function writeRequestOf(
     }
   }
 }
-
-/** Leaves out other members: a client whose body is passed as the amount must not name the hold. */
-const onlyAmount = ({ amountCents, currency, countsAs }: AmountLike): AmountLike => ({
-  amountCents,
-  currency,
-  ...(countsAs ? { countsAs } : {}),
-})
 
 /** The call of any write: `hold` or `reserve` and `spendsNothing` depend on how it spends. */
 type WriteCall = IdempotentCall<Access> & Partial<Pick<WriteRequest, 'hold' | 'reserve' | 'spendsNothing'>>

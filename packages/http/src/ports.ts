@@ -129,6 +129,8 @@ export interface AmountLike {
   readonly currency: string
   /** Other operations that this movement of money completes. Their limits apply too. */
   readonly countsAs?: readonly string[]
+  /** Who gets the money: one name, or all names by which a policy may know the payee. */
+  readonly payee?: string | readonly string[]
 }
 
 /** A response as it is stored and sent: its body is text. */

@@ -23,6 +23,8 @@ export const rules = [
   'notAfter',
   'allowedIps',
   'allowCardSecrets',
+  'denyPayees',
+  'payees',
   'maxAuthAmountCents',
   'dailySpendCapCents',
   'dailyWithdrawalCapCents',

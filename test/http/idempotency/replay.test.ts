@@ -60,12 +60,15 @@ t.test('returns 500 to a replay with spends if the guard has no `permits`', asyn
 /** The policies without daily, monthly and total limits: what a replay is checked against. */
 const perOperationOnly = (policies: Record<string, Policy>): Record<string, Policy> =>
   Object.fromEntries(
-    Object.entries(policies).map(
-      ([id, { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, limits, ...rest }]) => [
+    Object.entries(policies).map(([id, { limits, ...policy }]) => {
+      const { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, ...rest } = policy
+      // A stored response names no payee: that was decided when the money moved.
+      const { payees: _payees, denyPayees: _denied, ...kept } = rest
+      return [
         id,
-        { ...rest, ...(limits && { limits: limits.filter(({ window }) => window === 'operation') }) },
-      ],
-    ),
+        { ...kept, ...(limits && { limits: limits.filter(({ window }) => window === 'operation') }) },
+      ]
+    }),
   )
 
 const withdraw = { operation: 'withdrawals.create', allOf: ['payments.write'], spends: 'withdrawal' } as const
@@ -105,6 +108,7 @@ t.test(
           cardSecrets: false,
           kind: withdraw.spends,
           countsAs: [],
+          payee: [],
           cents,
         }
         const expected =

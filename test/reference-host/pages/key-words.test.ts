@@ -69,6 +69,17 @@ t.test('says in a sentence what a key may do', async t => {
   t.equal(says(ALL, { allowOperations: [] }), 'May do nothing.')
 })
 
+t.test('says to whom a key may pay', t => {
+  const wallet = `wallet:0x${'ab'.repeat(20)}`
+  t.match(
+    says(ALL, { payees: ['country:DE', wallet], denyPayees: ['mcc:7995'] }),
+    new RegExp(`Pays only country DE or wallet 0x${'ab'.repeat(20)}\\. Never pays mcc 7995\\.$`),
+  )
+  t.match(says(ALL, { payees: [] }), /Pays nobody\.$/)
+  t.notMatch(says(['cards.read'], { payees: [] }), /Pays nobody/, 'nothing of payees where it pays nothing')
+  t.end()
+})
+
 t.test('says nothing of a key that a policy forbids', async t => {
   t.equal(
     says(ALL, { denyOperations: ['withdrawals.*', 'keys.create'], notAfter: '2027-01-01T00:00:00Z' }),

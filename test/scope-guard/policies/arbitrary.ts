@@ -30,6 +30,8 @@ const allowed = fc.oneof(
   { weight: 1, arbitrary: fc.constant<readonly string[]>([]) },
 )
 
+const payees = fc.subarray(['account:a', 'account:b', 'merchant:m', 'country:DE'])
+
 const limit = fc.oneof(
   fc.record({ operations, window: fc.constantFrom('operation', 'day', 'month', 'total'), maxCents: cents }),
   fc.record({
@@ -52,6 +54,8 @@ export const policy: fc.Arbitrary<Policy> = fc
       denyOperations: operations,
       allowOperations: allowed,
       limits: fc.array(limit, { maxLength: 3 }),
+      payees,
+      denyPayees: payees,
       allowedIps: fc.subarray(
         [
           '10.0.0.0/8',
@@ -67,7 +71,7 @@ export const policy: fc.Arbitrary<Policy> = fc
     },
     { requiredKeys: [] },
   )
-  // Half of the members away, at random: a policy with all ten blocks nearly everything.
+  // Half of the members away, at random: a policy with all twelve blocks nearly everything.
   .chain(full =>
     fc
       .subarray(Object.keys(full) as (keyof Policy)[])
@@ -110,6 +114,13 @@ export const call: fc.Arbitrary<Step> = fc.record({
   ends: fc.oneof(
     { weight: 3, arbitrary: fc.constant(1) },
     { weight: 3, arbitrary: fc.constantFrom(0, 0.5, 0.5, 'released' as const, 'open' as const) },
+  ),
+  payee: fc.oneof(
+    { weight: 1, arbitrary: fc.constant<readonly string[]>([]) },
+    {
+      weight: 4,
+      arbitrary: fc.subarray(['account:a', 'merchant:m', 'country:DE', 'country:FR'], { minLength: 1 }),
+    },
   ),
   cardSecrets: fc.boolean(),
   address: fc.constantFrom(

@@ -24,6 +24,7 @@ const failedBefore: [Record<string, Policy>, Step[], number[]][] = [
     (['released', 1] as const).map(ends => ({
       operation: 'withdrawals.create',
       countsAs: [],
+      payee: [],
       kind: 'spend',
       amount: 0,
       currency: 'XAU',

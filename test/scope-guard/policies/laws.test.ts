@@ -128,6 +128,21 @@ t.test('adding a deny to any policy never allows more', async t => {
   t.pass()
 })
 
+t.test('a shorter list of payees, or a longer one of denied payees, never allows more', async t => {
+  const names = fc.subarray(['account:a', 'account:b', 'merchant:m', 'country:DE'])
+  await fc.assert(
+    fc.asyncProperty(policy, names, names, call, async (one, some, others, step) => {
+      const { payees = [...some, ...others], denyPayees = [] } = one
+      const loose = { ...one, payees, denyPayees }
+      const fewer = payees.filter(name => some.includes(name))
+      const tight = { ...one, payees: fewer, denyPayees: [...denyPayees, ...others] }
+      return tightens({ p: loose }, { p: tight }, [], step)
+    }),
+    { numRuns: randomCases(100) },
+  )
+  t.pass()
+})
+
 t.test('lowering any cap never allows more', async t => {
   const caps = ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'] as const
   await fc.assert(

@@ -14,6 +14,8 @@ export interface Call {
   readonly kind: 'spend' | 'withdrawal' | undefined
   /** US cents, rounded up; undefined for a currency without a rate. */
   readonly cents: number | undefined
+  /** Every name of who gets the money. */
+  readonly payee: readonly string[]
 }
 
 /** The policies of a session by id. */
@@ -93,6 +95,10 @@ function policyAllows(
     if (!limitAllows(limit, call, past)) return false
   }
   if (call.kind === undefined) return true
+  const { payees, denyPayees } = policy
+  if ((payees || denyPayees) && call.payee.length === 0) return false
+  if (payees && !payees.some(name => call.payee.includes(name))) return false
+  if (denyPayees?.some(name => call.payee.includes(name))) return false
   const { maxAuthAmountCents: each, dailySpendCapCents: daily, dailyWithdrawalCapCents: withdrawn } = policy
   const ofWithdrawals = call.kind === 'withdrawal' ? withdrawn : undefined
   const { cents } = call

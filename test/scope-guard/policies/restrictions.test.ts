@@ -47,6 +47,8 @@ const MEMBERS: readonly (readonly [keyof Policy, Policy, Policy])[] = [
 const LISTS: readonly (readonly [keyof Policy, Policy, Policy])[] = [
   ['denyOperations', { denyOperations: ['cards.*'] }, { denyOperations: ['bills.*'] }],
   ['allowOperations', { allowOperations: ['bills.*'] }, { allowOperations: ['cards.*'] }],
+  ['payees', { payees: ['merchant:m'] }, { payees: ['merchant:m', 'merchant:n'] }],
+  ['denyPayees', { denyPayees: ['merchant:m', 'merchant:n'] }, { denyPayees: ['merchant:m'] }],
   [
     'limits',
     { limits: [{ operations: ['cards.*'], window: 'day', maxCount: 5 }] },

@@ -37,10 +37,11 @@ export const factsOf = ({ address }: Step): GuardFacts => ({
   ...(address ? { address } : {}),
 })
 
-export const spendOf = ({ amount, currency, countsAs }: Step): Spend => ({
+export const spendOf = ({ amount, currency, countsAs, payee }: Step): Spend => ({
   amountCents: amount,
   currency,
   countsAs,
+  ...(payee.length > 0 ? { payee } : {}),
 })
 
 /** What a hold of an amount settles; undefined unless it is settled. */

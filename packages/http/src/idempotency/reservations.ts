@@ -104,12 +104,13 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
   return {
     // Not `async`: an async function would return a second promise, whose rejection is unhandled if the handler does not await it.
     reserve(spend) {
-      const { amountCents, currency, countsAs } = spend
       const nth = made.length + 1
       const own = effectId === undefined || nth === 1 ? effectId : `${effectId}-${nth}`
       const holdId = spend.holdId ?? own
-      const amount = { amountCents, currency, ...(countsAs ? { countsAs } : {}) }
-      const reserved = reserveHold({ amount }, holdId === undefined ? spend : { ...spend, holdId })
+      const reserved = reserveHold(
+        { amount: storedAmount(spend) },
+        holdId === undefined ? spend : { ...spend, holdId },
+      )
       // A handler may respond without awaiting it; `close` waits for it.
       pending.push(reserved.catch(() => {}))
       return reserved
@@ -220,9 +221,21 @@ export function checkedAmount(operation: string, compute: () => unknown): Amount
     throw new TypeError(
       `${operation}: the function that returns the amount (amount, spends, withdraws) must return { amountCents, currency }, got ${isPromise ? 'a promise: read the amount before, or call reserve in the handler' : String(given)}`,
     )
-  const { amountCents, currency, countsAs } = given as AmountLike
-  return { amountCents, currency, ...(countsAs ? { countsAs } : {}) }
+  return onlyAmount(given as AmountLike)
 }
+
+/** Leaves out other members: a client whose body is passed as the amount must not name the hold. */
+export function onlyAmount(amount: AmountLike): AmountLike {
+  const { payee } = amount
+  return { ...storedAmount(amount), ...(payee === undefined ? {} : { payee }) }
+}
+
+/** The members that a stored response keeps: its payee was decided when the money moved. */
+const storedAmount = ({ amountCents, currency, countsAs }: AmountLike): AmountLike => ({
+  amountCents,
+  currency,
+  ...(countsAs ? { countsAs } : {}),
+})
 
 /** Says what the function that returns an amount gave, and what was expected. Neither is secret: of other types it names only the type. */
 export function returned({ amountCents, currency }: AmountLike): string {

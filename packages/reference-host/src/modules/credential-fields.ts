@@ -10,6 +10,7 @@ import { type OperationRules } from '@gatewright/host/internal'
 import { grantedScopes, ignoredScopes } from './credential-schemas.ts'
 import { deny } from '../product/denials.ts'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
+import { checkPayees } from '../product/payees.ts'
 
 /** Lifetime of a session in seconds. Default of the issuer: 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({
@@ -64,7 +65,11 @@ export function checkPolicy(
 ): Verdict<{ policy?: object }> {
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
-  if (parsed.ok) return (rules && denyMisspelt(parsed.value, field, rules)) ?? allow({ policy })
+  if (parsed.ok) {
+    const payees = checkPayees(parsed.value, field)
+    if (!payees.ok) return payees
+    return (rules && denyMisspelt(parsed.value, field, rules)) ?? allow({ policy })
+  }
   // `policy` names the whole value, unless the value has a member of that name.
   const isWhole = parsed.field === 'policy' && !Object.hasOwn(Object(policy) as object, 'policy')
   return { ...parsed, field: isWhole ? field : `${field}.${parsed.field}` }

@@ -32,6 +32,9 @@ const PolicyLimit = Type.Object(
   component('PolicyLimit', 'What all its operations together may do in a window'),
 )
 
+const payees = (description: string): TSchema =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100, description })
+
 /** The members of a policy as the API description shows them. */
 const PolicyMembers = Type.Object({
   maxAuthAmountCents: cents('The most that one operation may move, in US cents'),
@@ -44,6 +47,12 @@ const PolicyMembers = Type.Object({
   notAfter: Type.Optional(text('Forbids calls from this time on (RFC 3339)')),
   denyOperations: Type.Optional(operations('Ids of operations, or whole tags, that are forbidden')),
   allowOperations: Type.Optional(operations('If present, all other operations are forbidden')),
+  payees: Type.Optional(
+    payees(
+      'If present, money may go to these alone, such as `wallet:0x…`, `country:DE` or `address:NETWORK:ADDRESS`',
+    ),
+  ),
+  denyPayees: Type.Optional(payees('Money to any of these is forbidden')),
   limits: Type.Optional(Type.Array(PolicyLimit, { maxItems: 16 })),
   allowedIps: Type.Optional(
     Type.Array(Type.String(), {

@@ -70,6 +70,14 @@ export const ruleExamples: Readonly<Record<keyof typeof ruleMeanings, ErrorExamp
   notAfter: { message: 'A policy of this key allows nothing from 2026-11-01T00:00:00Z on.' },
   allowedIps: { message: 'A policy of this key does not allow requests from this address.' },
   allowCardSecrets: { message: 'A policy of this key does not allow card numbers to be shown.' },
+  denyPayees: {
+    message: 'A policy of this key denies payments to country:RU.',
+    payee: ['merchant:m_1', 'mcc:5411', 'country:RU'],
+  },
+  payees: {
+    message: 'A policy of this key does not allow payments to account:acc_5Qz.',
+    payee: 'account:acc_5Qz',
+  },
   maxAuthAmountCents: {
     message: 'One payment with this key is limited to 10.00 USD: 15.00 USD requested.',
     unit: 'cents',

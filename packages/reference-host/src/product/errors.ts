@@ -70,6 +70,8 @@ export const ruleMeanings: Readonly<Record<Rule, string>> = {
   notAfter: 'The policy ended at `notAfter`.',
   allowedIps: 'The policy does not allow the client address, or the address is not known.',
   allowCardSecrets: 'The policy forbids operations that show card secrets.',
+  denyPayees: 'The policy denies payments to this payee, or the operation names none.',
+  payees: 'The policy allows payments to other payees only, or the operation names none.',
   maxAuthAmountCents: 'The amount is over the cap on one operation.',
   dailySpendCapCents:
     'The cap of the UTC day on money that moves is used up, or nothing counts it on this host.',

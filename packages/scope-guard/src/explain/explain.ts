@@ -29,7 +29,10 @@ export async function explain(dependencies: GuardDependencies, call: Simulation)
     call,
   )
   const { operation, cardSecrets = false } = call.rule
-  const results = chain.results({ operation, now, address: call.facts.address, cardSecrets })
+  const results = [
+    ...chain.results({ operation, now, address: call.facts.address, cardSecrets }),
+    ...(call.spend && !malformedAmount(call.spend) ? chain.payees.results(call.spend.payee) : []),
+  ]
   const caps = chain.caps(call.spend ? operationsOf(call.rule, call.spend) : [operation], call.rule.spends)
   const cents = await requestedCents(call, caps, rates)
   const rules = markBinding(

@@ -2,7 +2,7 @@ import type { CounterItem } from './caps.ts'
 import type { Block } from './predicates.ts'
 
 /** Says why a policy blocks a call, for people. Where a cap blocks, `exceededMessage` says it with its numbers. */
-export function blockMessage({ rule, notBefore, notAfter, limit, requested }: Block): string {
+export function blockMessage({ rule, notBefore, notAfter, limit, requested, payee }: Block): string {
   switch (rule) {
     case 'denyOperations':
       return 'A policy of this key denies this operation.'
@@ -16,6 +16,12 @@ export function blockMessage({ rule, notBefore, notAfter, limit, requested }: Bl
       return 'A policy of this key does not allow requests from this address.'
     case 'allowCardSecrets':
       return 'A policy of this key does not allow card numbers to be shown.'
+    case 'denyPayees':
+      return payee === undefined ? NO_PAYEE : `A policy of this key denies payments to ${named(payee)}.`
+    case 'payees':
+      return payee === undefined
+        ? NO_PAYEE
+        : `A policy of this key does not allow payments to ${named(payee)}.`
     case 'currency':
       return 'The limits of this key are in US dollars, and there is no rate for this currency.'
     case 'maxAuthAmountCents':
@@ -27,6 +33,10 @@ export function blockMessage({ rule, notBefore, notAfter, limit, requested }: Bl
         : 'A limit of this key cannot be counted, because this server counts no spending.'
   }
 }
+
+const NO_PAYEE = 'A policy of this key lists payees, and this payment names none.'
+
+const named = (payee: unknown): string => [payee].flat().join(' or ')
 
 /** Says which cap a call would exceed: its size, what is left of it, what was requested, and when it resets. */
 export function exceededMessage({ item, rule, window, operations }: CounterItem, remaining: number): string {

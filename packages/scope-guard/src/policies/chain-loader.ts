@@ -176,8 +176,9 @@ const ENTRY_BYTES = 88
 function chainBytes(documentBytes: number, policies: readonly StoredPolicy[]): number {
   let bytes = CHAIN_BYTES + 2 * documentBytes
   for (const { policy } of policies) {
-    const { limits = [], denyOperations = [], allowOperations = [], allowedIps = [] } = policy
-    const entries = denyOperations.length + allowOperations.length + allowedIps.length
+    const { limits = [], denyOperations, allowOperations, allowedIps, payees, denyPayees } = policy
+    const lists = [denyOperations, allowOperations, allowedIps, payees, denyPayees]
+    const entries = lists.reduce((sum, list = []) => sum + list.length, 0)
     const named = limits.reduce((sum, { operations }) => sum + operations.length, 0)
     bytes += LIMIT_BYTES * (limits.length + 1) + ENTRY_BYTES * (entries + named)
   }

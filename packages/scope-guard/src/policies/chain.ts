@@ -1,5 +1,6 @@
 import type { Rule, EpochMs } from '@gatewright/kernel'
 import { compileCaps, type CountedCap, type OperationCaps } from './caps.ts'
+import { compilePayees, type PayeeLists } from './payees.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts, type PredicateResult } from './predicates.ts'
 import { policyRevision } from './policy-revision.ts'
@@ -10,6 +11,8 @@ export interface Chain {
   block(facts: CallFacts): Block | undefined
   /** Returns what every rule that needs no amount decides. The first one that blocks is the result of `block`. */
   results(facts: CallFacts): readonly PredicateResult[]
+  /** Decides about the payee of a spend. */
+  readonly payees: PayeeLists
   /** Whether any policy counts calls, so that an operation that moves no money may need a counter. */
   readonly countsCalls: boolean
   /** Returns the caps that apply to any of these operations, each cap once. */
@@ -35,6 +38,7 @@ export function compileChain(chain: readonly StoredPolicy[]): Chain {
   return {
     block,
     results,
+    payees: compilePayees(policies),
     countsCalls,
     caps: caps.select,
     allCaps: caps.list,

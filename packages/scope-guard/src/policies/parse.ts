@@ -3,6 +3,7 @@ import { parseInstant, shownName, unknownName } from '@gatewright/kernel/interna
 import { isAddressBlock } from '@gatewright/kernel/internal/address'
 import { utf8Length } from '@gatewright/kernel/internal/platform'
 import { deny } from '../codes.ts'
+import { isPayeeName } from './payees.ts'
 import type { Policy, Window } from './policy.ts'
 
 /** The most entries that a list in a policy may have. */
@@ -70,6 +71,8 @@ const address = must(
   v => typeof v === 'string' && v.length <= 50 && isAddressBlock(v),
 )
 
+const payees = listOf(must('must be the name of a payee, a text of 1 to 200 characters', isPayeeName))
+
 const limitMembers = objectOf({
   operations,
   window: must('must be operation, day, month or total', v => WINDOWS.includes(v)),
@@ -103,6 +106,8 @@ const membersOf = (maxLimits: number): Check =>
     notAfter: instant,
     denyOperations: operations,
     allowOperations: operations,
+    payees,
+    denyPayees: payees,
     limits: listOf(limit, maxLimits),
     allowedIps: listOf(address),
   } satisfies Record<keyof Policy, Check>)

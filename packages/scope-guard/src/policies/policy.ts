@@ -33,6 +33,13 @@ export interface Policy {
   readonly denyOperations?: readonly string[]
   /** Operation ids or `tag.*`. If present, all other operations are blocked. */
   readonly allowOperations?: readonly string[]
+  /**
+   * Names of payees, such as `account:acc_1`. If present, money may go to these alone: a spend that names no payee is blocked. An
+   * empty list allows none. Names are compared character by character.
+   */
+  readonly payees?: readonly string[]
+  /** Names of payees. Money to any of these is blocked, and so is a spend that names no payee. */
+  readonly denyPayees?: readonly string[]
   readonly limits?: readonly PolicyLimit[]
   /** CIDR blocks or single addresses. If present, all other client addresses and unknown ones are blocked. */
   readonly allowedIps?: readonly string[]

@@ -43,25 +43,20 @@ export function findLooserMember(
  * Lists the restrictions of policies on an operation: caps, dates, and whether it is blocked altogether. Of several with the
  * same name it keeps the strictest.
  */
-function restrictionsOn(
-  policies: readonly StoredPolicy[],
-  { operation, spends }: Rule,
-): ReadonlyMap<string, Restriction> {
+function restrictionsOn(policies: readonly StoredPolicy[], rule: Rule): ReadonlyMap<string, Restriction> {
+  const { operation, spends } = rule
   const caps = listCaps(policies)
     .filter(cap => isFor(cap, spends) && (!cap.operations || operationMatcher(cap.operations)(operation)))
     .map(({ rule, name, most }): Restriction => ({ member: rule, name, most }))
   const tightest = new Map<string, Restriction>()
-  for (const restriction of [
-    ...policies.flatMap(policy => predicateRestrictions(policy, operation)),
-    ...caps,
-  ]) {
+  for (const restriction of [...policies.flatMap(policy => predicateRestrictions(policy, rule)), ...caps]) {
     const known = tightest.get(restriction.name)
     if (!known || restriction.most < known.most) tightest.set(restriction.name, restriction)
   }
   return tightest
 }
 
-function predicateRestrictions({ id, policy }: StoredPolicy, operation: string): Restriction[] {
+function predicateRestrictions({ id, policy }: StoredPolicy, { operation, spends }: Rule): Restriction[] {
   const restrictions: Restriction[] = []
   // `denyOperations` and `allowOperations` are equal restrictions if both block the operation, whatever else they name.
   const add = (member: keyof Policy, kind: string, most: number): void => {
@@ -70,6 +65,12 @@ function predicateRestrictions({ id, policy }: StoredPolicy, operation: string):
   const { denyOperations, allowOperations, notBefore, notAfter } = policy
   if (denyOperations && operationMatcher(denyOperations)(operation)) add('denyOperations', 'operation', 0)
   if (allowOperations && !operationMatcher(allowOperations)(operation)) add('allowOperations', 'operation', 0)
+  for (const member of ['denyPayees', 'payees'] as const) {
+    const listed = policy[member]
+    // Lists are equal restrictions if they have the same names. A wider list and a narrower one are not compared.
+    if (listed && spends !== undefined)
+      add(member, JSON.stringify([member, ...[...new Set(listed)].sort()]), 0)
+  }
   const [from, until] = [parseInstant(notBefore), parseInstant(notAfter)]
   if (from !== undefined) add('notBefore', 'notBefore', -from)
   if (until !== undefined) add('notAfter', 'notAfter', until)

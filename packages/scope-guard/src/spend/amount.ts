@@ -2,6 +2,7 @@ import { allow, malformedReply, orFault, type Rule, type Verdict } from '@gatewr
 import { blocked, withEvidence, type SpendAccess } from '../access.ts'
 import { deny, type SpendDenial } from '../codes.ts'
 import type { OperationCaps } from '../policies/caps.ts'
+import { isPayee } from '../policies/payees.ts'
 
 /** An amount of money in a currency. */
 export interface Amount {
@@ -15,6 +16,11 @@ export interface Amount {
    * amount once.
    */
   readonly countsAs?: readonly string[]
+  /**
+   * Who gets the money, for policies with `payees` or `denyPayees`: one name, or all names by which a policy may know the payee, such as
+   * `['merchant:m_1', 'country:DE']` (1 to 16 names of 1 to 200 characters). Use a name that the server has found, in one spelling.
+   */
+  readonly payee?: string | readonly string[]
 }
 
 /** Returns US cents per minor unit of a currency; undefined if there is no rate, so that a money cap must block. */
@@ -25,13 +31,16 @@ export function operationsOf({ operation }: Rule, { countsAs = [] }: Amount): re
   return [operation, ...countsAs]
 }
 
-/** Denies a malformed amount or currency and names the field. Both may come from a request's body. */
-export function malformedAmount({ amountCents, currency }: Amount): SpendDenial | undefined {
+/** Denies a malformed amount, currency or payee and names the field. All may come from a request's body. */
+export function malformedAmount({ amountCents, currency, payee }: Amount): SpendDenial | undefined {
   if (!Number.isSafeInteger(amountCents) || amountCents < 0) {
     return invalid('amountCents', 'must be a safe integer of at least 0')
   }
   if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) {
     return invalid('currency', 'must be three capital letters')
+  }
+  if (payee !== undefined && !isPayee(payee)) {
+    return invalid('payee', 'must be a name of 1 to 200 characters, or a list of 1 to 16 names')
   }
   return undefined
 }
@@ -77,8 +86,10 @@ export async function permitsAmount(
   rates: RateSource,
 ): Promise<Verdict<undefined, SpendDenial>> {
   if (rule.spends === undefined) return allow(undefined)
-  const checked =
-    malformedAmount(amount) ??
-    (await checkAmount(chain.caps(operationsOf(rule, amount), rule.spends), amount, rates))
+  const malformed = malformedAmount(amount)
+  if (malformed) return withEvidence(malformed, evidence)
+  const block = amount.payee === undefined ? undefined : chain.payees.block(amount.payee)
+  if (block) return withEvidence(blocked(block), evidence)
+  const checked = await checkAmount(chain.caps(operationsOf(rule, amount), rule.spends), amount, rates)
   return typeof checked === 'number' ? allow(undefined) : withEvidence(checked, evidence)
 }

@@ -20,7 +20,7 @@ interface SpendPlan {
   readonly items: readonly CounterItem[]
 }
 
-/** Returns the counters that a spend adds to, or the denial of a malformed amount or of a cap on a single call. */
+/** Returns the counters that a spend adds to, or the denial of a malformed amount, of a payee or of a cap on a single call. */
 export async function planSpend(
   { rule, chain }: SpendAccess,
   spend: Amount & { readonly holdId?: string },
@@ -34,6 +34,8 @@ export async function planSpend(
   if (spend.holdId === '') throw new TypeError('holdId must not be empty')
   const malformed = malformedAmount(spend)
   if (malformed) return malformed
+  const block = chain.payees.block(spend.payee)
+  if (block) return blocked(block)
   const caps = chain.caps(operationsOf(rule, spend), rule.spends)
   if (caps.firstWithCounter && !storage) return blocked(caps.firstWithCounter)
   const cents = await checkAmount(caps, spend, rates)

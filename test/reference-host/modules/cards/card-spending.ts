@@ -25,6 +25,8 @@ const limit = fc.oneof(
     maxCount: fc.integer({ min: 0, max: 4 }),
   }),
 )
+const MERCHANT = { name: 'Books', mcc: '5942', city: null, country: 'DE' }
+const payees = fc.subarray(['merchant:Books', 'mcc:5411', 'country:DE'])
 const members = fc.record({
   maxAuthAmountCents: cents,
   dailySpendCapCents: cents,
@@ -34,6 +36,8 @@ const members = fc.record({
   denyOperations: operations,
   allowOperations: operations,
   limits: fc.array(limit, { minLength: 1, maxLength: 2 }),
+  payees,
+  denyPayees: payees,
   allowedIps: fc.constant(['192.0.2.1']),
   allowCardSecrets: fc.boolean(),
 })
@@ -182,7 +186,7 @@ const below = (parent: ApiKey | Session) => {
 function payer({ guard }: Account) {
   const counters = memorySpends()
   return async (policies: Policies, amountCents: number, id: string): Promise<boolean> => {
-    const request = { id, amountCents, currency: 'USD' }
+    const request = { id, amountCents, currency: 'USD', merchant: MERCHANT }
     const paid = await internals.reserveUnder(
       guard,
       counters,

@@ -23,6 +23,8 @@ export interface ImmediatePayment {
   readonly accountId: string
   readonly credit: string
   readonly amountCents: number
+  /** Who is paid: the names by which policies may know the payee. */
+  readonly payee: string | readonly string[]
   readonly cause: string
   /** The transactions that show it to accounts. */
   readonly entries: readonly TransactionEntry[]
@@ -36,11 +38,11 @@ export interface ImmediatePayment {
 export async function payAtOnce(
   { guard, money, ledger, spendStorage }: PaymentServices,
   { tx, reserve }: Pick<WriteContext, 'tx' | 'reserve'>,
-  { accountId, entries, ...payment }: ImmediatePayment,
+  { accountId, entries, payee, ...payment }: ImmediatePayment,
   now: EpochMs,
 ): Promise<Verdict<undefined>> {
   const { id, amountCents } = payment
-  const hold = await reserve({ amountCents, currency: 'USD' })
+  const hold = await reserve({ amountCents, currency: 'USD', payee })
   if (!hold.ok) return hold
   const { value: cover } = hold
   if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))

@@ -19,6 +19,8 @@ export interface Policy {
   readonly limits?: readonly Limit[]
   readonly allowedIps?: readonly string[]
   readonly allowCardSecrets?: boolean
+  readonly payees?: readonly string[]
+  readonly denyPayees?: readonly string[]
   readonly allowOperations?: readonly string[]
   readonly denyOperations?: readonly string[]
   readonly notBefore?: string
@@ -44,6 +46,7 @@ export function keySentence({ scopes, policies, expiresAt }: Rights, all: readon
     isPaying ? paymentSentence(policies) : quietSentence(scopes, all),
     ...rightSentences(rights, isPaying, withdrawalCap(policies)),
     ...policies.flatMap(operationSentences),
+    ...(isPaying ? policies.flatMap(payeeSentences) : []),
     ...policies.flatMap(({ limits = [] }) => limits.filter(limit => !isMonth(limit)).map(limitSentence)),
     ...policies.map(({ allowedIps }) => allowedIps && `Works only from ${allowedIps.join(', ')}.`),
     ...policies.map(({ notBefore }) => notBefore && `Not before ${utc(notBefore)}.`),
@@ -180,6 +183,18 @@ const operationSentences = ({
   allowOperations.length > 0 ? `Only ${operationsWords(allowOperations)}.` : undefined,
   denyOperations.length > 0 ? `Never ${operationsWords(denyOperations)}.` : undefined,
 ]
+
+const payeeSentences = ({ payees, denyPayees = [] }: Policy): (string | undefined)[] => [
+  payees && (payees.length === 0 ? 'Pays nobody.' : `Pays only ${payeeWords(payees)}.`),
+  denyPayees.length > 0 ? `Never pays ${payeeWords(denyPayees)}.` : undefined,
+]
+
+/** Names payees, such as "country DE or wallet 0x…". */
+const payeeWords = (names: readonly string[]): string =>
+  joined(
+    names.map(name => name.replace(':', ' ')),
+    'or',
+  )
 
 const tagOf = (operation: string): string => operation.slice(0, operation.indexOf('.'))
 const writeScope = (operation: string): string => `${tagOf(operation)}.write`

@@ -4,7 +4,7 @@ import type { Explanation, Spend } from '@gatewright/scope-guard/internal'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import { callerOf, heldKeysOf, keySession } from '@gatewright/host/internal'
-import { textOrNull, component, idText, text } from '@gatewright/host/schemas'
+import { textOrNull, component, idText, nameText, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { Cap, capData, exampleCap } from '../identity/operations.ts'
 import { endOf } from '../requests/decide-again.ts'
@@ -16,6 +16,8 @@ type EvaluationServices = Pick<HostServices, 'issuer' | 'guard' | 'operationRule
 /** The most rules that an explanation lists: ten members and sixteen limits of each of 16 policies. */
 const MAX_RULES = 420
 const open = { additionalProperties: true }
+
+const payeeName = nameText(1, 200)
 
 const Body = Type.Object(
   {
@@ -37,6 +39,12 @@ const Body = Type.Object(
                   minimum: 0,
                   maximum: Number.MAX_SAFE_INTEGER,
                   description: 'What the operation would move. Default: caps are not applied',
+                }),
+              ),
+              payee: Type.Optional(
+                Type.Union([payeeName, Type.Array(payeeName, { minItems: 1, maxItems: 16 })], {
+                  description: 'Who would be paid. Default: nobody, which policies with payees block',
+                  expected: 'must be the name of a payee, or a list of at most 16',
                 }),
               ),
               currency: Type.Optional(
@@ -182,13 +190,16 @@ async function evaluate(
     return allow(denied('The resource is not the account of the subject.'))
   const rule = operationRules.get(`user ${action.name}`)
   if (!rule) return allow(denied('This host has no such operation.'))
-  const { amountCents, currency = 'USD' } = action.properties ?? {}
+  const { amountCents, currency = 'USD', payee } = action.properties ?? {}
   if (amountCents !== undefined && rule.spends === undefined) {
     return deny('invalid_request', `${action.name} moves no money of the caller`, {
       field: 'action.properties.amountCents',
     })
   }
-  const spend: Spend | undefined = amountCents === undefined ? undefined : { amountCents, currency }
+  const spend: Spend | undefined =
+    amountCents === undefined
+      ? undefined
+      : { amountCents, currency, ...(payee === undefined ? {} : { payee }) }
   const { address } = context ?? {}
   const clientFacts = { authorization: undefined, ...(address === undefined ? {} : { address }) }
   return allow(evaluationOf(await guard.explain(session, clientFacts, rule, spend)))

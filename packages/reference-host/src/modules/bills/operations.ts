@@ -22,6 +22,7 @@ import {
 import { DATE_OR_INSTANT, isDate } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { deny } from '../../product/denials.ts'
+import { billerPayee } from '../../product/payees.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
@@ -158,7 +159,14 @@ function payBill(
       if (!bill) return deny('not_found', 'no such bill')
       if (bill.paidAt !== null) return invalidState('user', 'this bill is paid', 'status')
       const { id, amountCents } = bill
-      const payment = { id, accountId, credit: systemAccounts.bills, amountCents, cause: 'bill' }
+      const payment = {
+        id,
+        accountId,
+        credit: systemAccounts.bills,
+        amountCents,
+        payee: billerPayee(bill.payee),
+        cause: 'bill',
+      }
       const entry: TransactionEntry = {
         accountId,
         type: 'payment',

@@ -15,6 +15,7 @@ export const explainCommand: Command<HostServices> = {
   takes: ['KEY_ID', 'OPERATION'],
   options: {
     amount: 'US dollars that the operation would move, such as 12.50',
+    payee: 'who would be paid, such as account:acc_1 or country:DE, for policies with payees',
     address: 'the address of the client; default: none, which allowedIps block',
   },
   summary: 'Say what a key may do now, rule by rule of its policies, and how much is left',
@@ -40,10 +41,13 @@ export const explainCommand: Command<HostServices> = {
   },
 }
 
-function spendOf({ options: { amount } }: CommandArguments): Spend | undefined {
-  return amount === undefined
-    ? undefined
-    : { amountCents: dollarsArgument('--amount', amount, MAX_CENTS), currency: 'USD' }
+function spendOf({ options: { amount, payee } }: CommandArguments): Spend | undefined {
+  if (amount === undefined) {
+    if (payee !== undefined) throw new CommandError('--payee needs --amount')
+    return undefined
+  }
+  const amountCents = dollarsArgument('--amount', amount, MAX_CENTS)
+  return { amountCents, currency: 'USD', ...(payee === undefined ? {} : { payee }) }
 }
 
 function ruleOf(services: HostServices, { surface }: ApiKey, id: string): Rule {

@@ -18,6 +18,7 @@ import { ledgerAccounts } from '@gatewright/host/internal'
 import { textOrNull, component, instant, nameText, text } from '@gatewright/host/schemas'
 import { isEthereumAddress } from '../../chain/addresses.ts'
 import { deny } from '../../product/denials.ts'
+import { userPayee } from '../../product/payees.ts'
 import * as examples from '../examples.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
 import type { UserStore } from '../users/store.ts'
@@ -132,7 +133,8 @@ function createPayment(services: PaymentServices): Operation {
       if (!receiver.ok) return receiver
       const now = clock.now()
       const credit = ledgerAccounts.user(receiver.value)
-      const payment = { id, accountId, credit, amountCents, cause: 'payment' }
+      const payee = userPayee(receiver.value, to.walletAddress)
+      const payment = { id, accountId, credit, amountCents, payee, cause: 'payment' }
       const common = { type: 'payment', status: 'completed', amountCents, memo } as const
       const side = (part: string): TransactionEntry['source'] => ({ kind: 'payment', id, part })
       const sent: TransactionEntry = {

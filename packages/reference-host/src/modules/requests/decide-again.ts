@@ -41,7 +41,11 @@ export async function decideAgain(
   if (ended !== undefined)
     return { allowed: false, error: 'unauthorized', rule: null, message: `The key has ended: it ${ended}.` }
   const amountCents = rule.spends === undefined ? undefined : requestedCents(details)
-  const spend = amountCents === undefined ? undefined : { amountCents, currency: 'USD' }
+  const payee = rule.spends === undefined ? undefined : requestedPayee(details)
+  const spend =
+    amountCents === undefined && payee === undefined
+      ? undefined
+      : { amountCents: amountCents ?? 0, currency: 'USD', ...(payee === undefined ? {} : { payee }) }
   const facts = { authorization: undefined, ...(address === '' ? {} : { address }) }
   const decided = await guard.simulate(keySession(key), facts, rule, spend)
   if (decided.ok) return { allowed: true, error: null, rule: null, message: null }
@@ -54,6 +58,12 @@ export async function decideAgain(
 export function requestedCents(details: RecordedRequest['details']): number | undefined {
   const requested = details?.['unit'] === 'cents' ? details['requested'] : details?.['requestedCents']
   return typeof requested === 'number' ? requested : undefined
+}
+
+/** Returns the payee that a policy refused; undefined if the details have none. */
+function requestedPayee(details: RecordedRequest['details']): string | readonly string[] | undefined {
+  const payee = details?.['payee']
+  return typeof payee === 'string' || Array.isArray(payee) ? payee : undefined
 }
 
 /** Says how a key has ended. At the instant at which it expires it has ended. Undefined: it is live. */

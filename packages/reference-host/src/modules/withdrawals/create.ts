@@ -11,6 +11,7 @@ import {
 } from '@gatewright/host'
 import { ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
+import { addressPayee } from '../../product/payees.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccountFirst } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
@@ -122,7 +123,8 @@ async function make(
       details: { rule: 'max_withdrawals' },
     })
   if (isOwnAddress || receivers.some(({ receiver }) => receiver === address)) return denyOwnAddress
-  const hold = await reserve({ amountCents: terms.amountCents, currency: 'USD' })
+  const payee = addressPayee(terms.destination)
+  const hold = await reserve({ amountCents: terms.amountCents, currency: 'USD', payee })
   if (!hold.ok) return hold
   const withdrawal = { ...terms, id, accountId, keyId, provider, hold: hold.value }
   const made = await withdrawals.create(tx, withdrawal, now)

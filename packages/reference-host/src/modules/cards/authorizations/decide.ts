@@ -10,6 +10,7 @@ import type { CardKeyPolicies } from '../key-policies.ts'
 import { exceedsLimit, isExpired, windowStart } from './limits.ts'
 import type { DeclineReason } from './states.ts'
 import { countedCents } from './store.ts'
+import { merchantPayee } from '../../../product/payees.ts'
 
 /** A payment by card that a merchant requests. */
 export interface AuthorizationRequest {
@@ -91,7 +92,7 @@ export async function reserveUnder(
   guard: Guard,
   storage: SpendStorage,
   { accountId, policies }: Pick<CardAtNow, 'policies'> & { readonly accountId: string },
-  { id, amountCents, currency, heldCents = 0 }: Omit<HeldAmount, 'merchant'>,
+  { id, amountCents, currency, merchant, heldCents = 0 }: HeldAmount,
 ): Promise<SpendHold | DeclineCause> {
   const access = await orUndefined<Verdict<SpendAccess>>(
     async () => policies && guard.checkPolicies(accountId, policies, PAYMENT_RULE),
@@ -99,7 +100,8 @@ export async function reserveUnder(
   if (!access?.ok) return blockedBy(access)
   const whole = await guard.permits(access.value, { amountCents: heldCents + amountCents, currency })
   if (!whole.ok) return blockedBy(whole)
-  const hold = await guard.reserve(access.value, { amountCents, currency, holdId: id }, storage)
+  const payee = merchantPayee(merchant)
+  const hold = await guard.reserve(access.value, { amountCents, currency, payee, holdId: id }, storage)
   return hold.ok ? hold.value : blockedBy(hold)
 }
 

@@ -6,6 +6,7 @@ import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 import { subscriptions } from '../subscription-store.ts'
 import type { PayinSettlement } from '../payins/settlement.ts'
+import { payinPayee } from '../../../product/payees.ts'
 
 /** What the payment of a pay-in from the balance works with. */
 interface ConfirmBalanceServices extends Pick<HostServices, 'clock'> {
@@ -56,7 +57,8 @@ export function confirmBalance(services: ConfirmBalanceServices): Operation {
       const subscription =
         subscriptionId === null ? null : await subscriptions.findForPayin(tx, accountId, subscriptionId)
       if (subscription && subscription.canceledAt !== null) return denyPayin('is for a canceled subscription')
-      const spend = { amountCents, currency, countsAs: [operation] }
+      const payee = payinPayee(accountId, planId)
+      const spend = { amountCents, currency, payee, countsAs: [operation] }
       const payer = { keyId, reserve: () => reserve(spend) }
       const paid = await settlement.payFromBalance(tx, payin.value, payer, now)
       return paid.ok ? payinSuccess(paid.value) : paid

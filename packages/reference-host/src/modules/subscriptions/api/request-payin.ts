@@ -8,6 +8,7 @@ import type { HostDenial, HostServices, Call, WriteContext } from '@gatewright/h
 import { chainIdInput, readChainId } from '../../../chain/chain-id.ts'
 import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
 import { deny } from '../../../product/denials.ts'
+import { payinPayee } from '../../../product/payees.ts'
 import { lockAccountFirst } from '../../users/lock-account.ts'
 import type { AddressAllocator, AddressRequest } from '../onchain/allocate-address.ts'
 import type { Payin, PayTo } from '../payins/payin.ts'
@@ -102,7 +103,8 @@ export async function requestPayin(
   const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
   if (open >= MAX_OPEN_PAYINS) return tooManyPayins
-  const hold = await reserve({ amountCents, currency })
+  const payee = payinPayee(accountId, purchase.planId)
+  const hold = await reserve({ amountCents, currency, payee })
   if (!hold.ok) return hold
   // The address is allocated after the hold: an allocation locks a row that other requests wait for, so it must not itself wait
   // for a cap.
