@@ -2,12 +2,29 @@
 // finds and opens 1,245 of them.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { noticesOf, packageOf } from './browser/notices.js'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const OUTPUT = join(FOLDER, 'dist/programs')
+
+/**
+ * Replaces a module by the values that it exports, which are computed now, so that a program does not load what they are computed from.
+ * Functions in them are left out.
+ * @type {import('esbuild').Plugin}
+ */
+const computedModules = {
+  name: 'computed-modules',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/dist\/cli\/command-help\.js$/ }, async ({ path }) => {
+      const values = Object.entries(await import(pathToFileURL(path).href))
+      return {
+        contents: values.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`).join('\n'),
+      }
+    })
+  },
+}
 
 const { outputFiles, metafile } = await build({
   absWorkingDir: FOLDER,
@@ -18,6 +35,7 @@ const { outputFiles, metafile } = await build({
   },
   outdir: OUTPUT,
   bundle: true,
+  plugins: [computedModules],
   // What a program imports with `import()` is a file of its own.
   splitting: true,
   format: 'esm',

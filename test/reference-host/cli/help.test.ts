@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { gatewright, gatewrightProcess } from '../../harness/gatewright.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-help-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -111,6 +112,43 @@ t.test('suggests the command or option that was meant', async t => {
 
 t.test('prints its version', async t => {
   t.match(await gatewrightProcess(['--version'], env), { code: 0, output: /^\d+\.\d+\.\d+\n$/ })
+})
+
+t.test('prints from the bundle what the commands say of themselves', async t => {
+  const lines = [
+    ['help'],
+    ['help', 'keys'],
+    ['help', 'keys', 'revoke'],
+    ['kyes', 'list'],
+    ['keys', 'lst', '--json'],
+    ['keys', 'show', 'a', 'b'],
+  ]
+  for (const args of lines)
+    t.same(await gatewrightProcess(args, env), await gatewright(args, env), args.join(' '))
+})
+
+/** The sources of a file of the bundle and of those that it imports when it is loaded. */
+function loadedSources(file: string, found: Map<string, readonly string[]> = new Map()): readonly string[] {
+  if (found.has(file)) return []
+  const { sources } = JSON.parse(readFileSync(`${file}.map`, 'utf8')) as { sources: readonly string[] }
+  found.set(file, sources)
+  for (const [, imported] of readFileSync(file, 'utf8').matchAll(/^(?:import|} from) "\.\/(.+)";$/gm))
+    loadedSources(join(dirname(file), imported as string), found)
+  return [...found.values()].flat()
+}
+
+t.test('loads neither commands nor the host before it knows which command runs', async t => {
+  const sources = loadedSources(PROGRAMS.command)
+  const expected =
+    /node_modules\/commander\/|\/host\/src\/(?:cli\/|observability\/terminal)|\/src\/(?:cli\/(?:main|program-texts)|product\/version)\.ts$|cli\/command-help\.js$/
+  t.same(
+    sources.filter(source => !expected.test(source)),
+    [],
+  )
+  t.ok(
+    sources.some(source => source.endsWith('host/src/cli/program.ts')),
+    'the parser is found',
+  )
 })
 
 const run = (width: number | undefined, ...args: string[]) =>

@@ -74,9 +74,12 @@ export interface StartCommand extends CommandUsage, Pick<Command<never>, 'check'
   start(context: StartContext): Promise<CommandOutput>
 }
 
+/** What help texts and completions say of a command: plain data, without what the command does. */
+export type CommandHelp = CommandUsage & Pick<Command<never>, 'confirm'> & Pick<StartCommand, 'asks'>
+
 /** Whether a command may ask before it does its work, so that `--yes` means something to it. */
-export function asksFirst(command: Command<never> | StartCommand): boolean {
-  return 'start' in command ? command.asks === true : command.confirm !== undefined
+export function asksFirst({ asks, confirm }: CommandHelp): boolean {
+  return asks === true || confirm !== undefined
 }
 
 /** An expected failure, such as an unknown id. The program prints its message without a stack. */

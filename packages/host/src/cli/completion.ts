@@ -1,12 +1,10 @@
-import { asksFirst, UsageError, type Command, type StartCommand } from './command.ts'
+import { asksFirst, UsageError, type CommandHelp, type StartCommand } from './command.ts'
 
 /** Options of every command. */
 const COMMON = ['--json', '--help']
 
-type AnyCommand = Command<never> | StartCommand
-
 /** Makes the command that prints the completions of a program for a shell. `commands` returns all of its commands. */
-export function completionCommand(name: string, commands: () => readonly AnyCommand[]): StartCommand {
+export function completionCommand(name: string, commands: () => readonly CommandHelp[]): StartCommand {
   return {
     name: 'completion',
     takes: ['SHELL'],
@@ -27,7 +25,7 @@ export function completionCommand(name: string, commands: () => readonly AnyComm
 /** What may follow words of a command line, by these words. */
 type Completions = ReadonlyMap<string, readonly string[]>
 
-function completionsOf(commands: readonly AnyCommand[]): Completions {
+function completionsOf(commands: readonly CommandHelp[]): Completions {
   const found = new Map<string, string[]>([['', []]])
   const add = (before: string, word: string): void => {
     const words = found.get(before) ?? []

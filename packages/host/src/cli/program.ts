@@ -1,15 +1,22 @@
 import { Command as Program, CommanderError, Option } from 'commander'
-import { asksFirst, UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
+import {
+  asksFirst,
+  UsageError,
+  type CommandArguments,
+  type CommandHelp,
+  type CommandResult,
+} from './command.ts'
 import { SectionedHelp, type HelpOptions, type Sections } from './help.ts'
 import { KEY_ARGUMENT_HELP, takesKey } from './key-argument.ts'
+import { failedResult } from './problem.ts'
 import { wrap, type Terminal } from '../observability/terminal.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
-type CommandLine<S> = { readonly text: string } | RequestedCommand<S>
+type CommandLine<C> = { readonly text: string } | RequestedCommand<C>
 
 /** A command to run, with its arguments and the options of every command. */
-export interface RequestedCommand<S> {
-  readonly command: Command<S> | StartCommand
+export interface RequestedCommand<C> {
+  readonly command: C
   readonly args: CommandArguments
   readonly json: boolean
   readonly yes: boolean
@@ -19,26 +26,27 @@ export interface RequestedCommand<S> {
 const HELP_WIDTH = 80
 const WIDEST_HELP = 100
 
-/** A command-line program: its name and version, and its commands. */
-export interface CommandProgram<S> {
+/** What the help of a program says beside its commands. */
+export interface ProgramTexts {
+  /** As people type it, such as `npx gatewright`. Completions are of its last word. */
   readonly name: string
   readonly version: string
   /** What it is for, in one sentence. */
   readonly summary: string
-  readonly commands: readonly (Command<S> | StartCommand)[]
-  /** The sections of its help by their titles, each with the first words of its commands. */
-  readonly sections: Sections
+  /** The sections of the help by their titles, each with the first words of its commands. Default: one section. */
+  readonly sections?: Sections
 }
 
 /** Parses the arguments of a program. Throws a `UsageError` that says what is wrong and suggests a similar name. */
-export function parseCommandLine<S>(
-  { name, version, summary, commands, sections }: CommandProgram<S>,
+export function parseCommandLine<C extends CommandHelp>(
+  { name, version, summary, sections = {} }: ProgramTexts,
+  commands: readonly C[],
   argv: readonly string[],
   terminal?: Terminal,
-): CommandLine<S> {
+): CommandLine<C> {
   const parser = new SectionedProgram(name, { sections, terminal })
   let printed = ''
-  let requested: RequestedCommand<S> | undefined
+  let requested: RequestedCommand<C> | undefined
   const print = (text: string): void => {
     printed += text
   }
@@ -55,6 +63,26 @@ export function parseCommandLine<S>(
     if (!(error instanceof CommanderError)) throw error
   }
   return requested ?? { text: printed }
+}
+
+/**
+ * Returns what a command line prints that runs no command: a help text, the version, or what is wrong with it. Undefined for one that
+ * names a command. It needs of the commands only what their help says.
+ */
+export function printedHelp(
+  texts: ProgramTexts,
+  commands: readonly CommandHelp[],
+  argv: readonly string[],
+  terminal: Terminal | undefined,
+): CommandResult | undefined {
+  try {
+    const line = parseCommandLine(texts, commands, argv, terminal)
+    return 'text' in line ? { code: 0, out: line.text.trimEnd(), problem: '' } : undefined
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    const { code, message, exitCode } = error
+    return failedResult({ error: code, message }, exitCode, { json: argv.includes('--json'), terminal })
+  }
 }
 
 /** A commander program whose help texts are those of `SectionedHelp`. */
@@ -103,10 +131,10 @@ function configure(parser: Program, version: string, print: (text: string) => vo
 /** Adds a command to its group. `request` is called if the command line names the command. */
 function addCommand(
   parser: SectionedProgram,
-  command: Command<never> | StartCommand,
+  command: CommandHelp,
   request: (positional: readonly string[], leaf: Program) => void,
 ): void {
-  const { name, takes, options = {}, flags = {}, summary, example } = command
+  const { name, takes, options = {}, flags = {}, summary, example, confirm } = command
   const words = name.split(' ')
   const verb = words.at(-1) as string
   const leaf = (words.length === 1 ? parser : groupOf(parser, words[0] as string))
@@ -116,8 +144,8 @@ function addCommand(
   for (const [option, meaning] of Object.entries(options)) leaf.option(`--${option} <VALUE>`, meaning)
   for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
   if (asksFirst(command)) leaf.option('--yes', 'do not ask before what cannot be undone')
-  if ('confirm' in command) {
-    const asks = `Asks first, unless --yes is given. ${command.confirm}`
+  if (confirm !== undefined) {
+    const asks = `Asks first, unless --yes is given. ${confirm}`
     leaf.addHelpText('after', () => `\n${wrap(asks, parser.helpWidth).join('\n')}`)
   }
   if (takesKey(takes))
@@ -148,11 +176,11 @@ function groupOf(parser: Program, name: string): Program {
   return group.exitOverride(error => refuse(group, error))
 }
 
-function requestOf<S>(
-  command: Command<S> | StartCommand,
+function requestOf<C extends CommandHelp>(
+  command: C,
   positional: readonly string[],
   leaf: Program,
-): RequestedCommand<S> {
+): RequestedCommand<C> {
   const values = leaf.optsWithGlobals<Readonly<Record<string, unknown>>>()
   const valueOf = (name: string): unknown =>
     values[leaf.options.find(option => option.name() === name)?.attributeName() ?? name]

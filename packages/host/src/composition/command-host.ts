@@ -1,6 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { CommandError } from '../cli/command.ts'
 import { OutputError } from '../cli/print.ts'
+import type { ProblemText } from '../cli/problem.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import type { CommandHost } from './command-socket.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
@@ -30,12 +31,6 @@ export function commandHost(services: HostServices): CommandHost {
       exitCode: error instanceof CommandError ? error.exitCode : 1,
     }),
   }
-}
-
-/** What `--json` prints about an error. */
-interface ProblemText {
-  readonly error: string
-  readonly message: string
 }
 
 /** Says why a command failed. */

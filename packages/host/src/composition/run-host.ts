@@ -5,7 +5,7 @@ import type { Clock, ScopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { assertNoShadowing, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Observe } from '@gatewright/http'
-import { createApp, type AppOptions } from '../http/app.ts'
+import type { AppOptions, createApp } from '../http/app.ts'
 import { requestTimeLimit } from '../http/request/request-time.ts'
 import { safely } from '../observability/safely.ts'
 import type { Documentation } from '../openapi/document.ts'
@@ -151,6 +151,8 @@ export async function runHost<S extends HostServices>(
       aliasTable,
       table.flatMap(({ paths }) => paths),
     )
+    // Koa is loaded here, because a command on the stores serves nothing.
+    const { createApp } = await import('../http/app.ts')
     const app = createApp(table, mountServices(services), options)
     const server = createServer(
       { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },

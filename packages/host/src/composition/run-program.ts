@@ -22,12 +22,12 @@ import {
   type StartCommand,
 } from '../cli/command.ts'
 import { completionCommand } from '../cli/completion.ts'
-import type { Sections } from '../cli/help.ts'
 import { withKeyId } from '../cli/key-argument.ts'
 import { OutputError } from '../cli/print.ts'
-import type { RequestedCommand } from '../cli/program.ts'
+import { failedResult, jsonText } from '../cli/problem.ts'
+import type { ProgramTexts, RequestedCommand } from '../cli/program.ts'
 import { fieldTable, tableLines } from '../cli/table.ts'
-import { escapedText, styled, type Terminal } from '../observability/terminal.ts'
+import { escapedText, type Terminal } from '../observability/terminal.ts'
 
 /** The environment of a command. */
 export interface CommandOptions {
@@ -52,17 +52,10 @@ const OPTIONS: OptionTable<CommandOptions> = {
 }
 
 /** The commands of a product. */
-export interface OperatorProgram<S extends HostServices> {
-  /** As people type it, such as `npx gatewright`. Completions are of its last word. */
-  readonly name: string
-  readonly version: string
-  /** What it is for, in one sentence. */
-  readonly summary: string
+export interface OperatorProgram<S extends HostServices> extends ProgramTexts {
   readonly product: Product<S>
   /** Loads the commands beside those of the product's modules and of every host. They come first in the help. */
   readonly commands: () => Promise<CommandFile<Command<S> | StartCommand>>
-  /** The sections of the help by their titles, each with the first words of its commands. Default: one section. */
-  readonly sections?: Sections
   readonly readConfig: (env: Env) => ConfigResult<S['config']>
 }
 
@@ -80,14 +73,27 @@ export function commandRunner<S extends HostServices>(program: OperatorProgram<S
       return { code: 0, ...(await outputOf(program, argv, options)), problem: '' }
     } catch (error) {
       if (error instanceof OutputError && error.readerLeft) return { code: 1, out: '', problem: '' }
-      const json = argv.includes('--json')
-      return {
-        code: error instanceof CommandError ? error.exitCode : 1,
-        out: '',
-        problem: json ? jsonText(problemOf(error)) : problemText(error, options.terminal),
-      }
+      const format = { json: argv.includes('--json'), terminal: options.terminal }
+      return failedResult(problemOf(error), error instanceof CommandError ? error.exitCode : 1, format)
     }
   }
+}
+
+/** Loads all commands of a program, in the order of its help. */
+export async function commandsOf<S extends HostServices>(
+  program: OperatorProgram<S>,
+): Promise<readonly (Command<S> | StartCommand)[]> {
+  const { storeCommands } = await import('./kit-commands.ts')
+  const { name, product } = program
+  const [{ commands }, onStores] = await Promise.all([program.commands(), storeCommands(product.modules)])
+  const all: readonly (Command<S> | StartCommand)[] = [
+    migrateCommand(program),
+    distributeCommand(program),
+    ...commands,
+    ...onStores,
+    completionCommand(name.split(' ').at(-1) ?? name, () => all),
+  ]
+  return all
 }
 
 async function outputOf<S extends HostServices>(
@@ -97,18 +103,9 @@ async function outputOf<S extends HostServices>(
 ): Promise<Pick<CommandResult, 'out' | 'ifUnprinted'>> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('../cli/program.ts')
-  const { storeCommands } = await import('./kit-commands.ts')
-  const { name, version, summary, product, sections = {} } = program
-  const [{ commands }, onStores] = await Promise.all([program.commands(), storeCommands(product.modules)])
-  const all: readonly (Command<S> | StartCommand)[] = [
-    migrateCommand(program),
-    distributeCommand(program),
-    ...commands,
-    ...onStores,
-    completionCommand(name.split(' ').at(-1) ?? name, () => all),
-  ]
+  const commands = await commandsOf(program)
   const { terminal } = options
-  const line = parseCommandLine({ name, version, summary, commands: all, sections }, argv, terminal)
+  const line = parseCommandLine(program, commands, argv, terminal)
   if ('text' in line) return { out: line.text.trimEnd() }
   const { command, json } = line
   const args = await withKeyId(command.takes, line.args, options.input ?? (async () => ''))
@@ -123,7 +120,7 @@ async function outputOf<S extends HostServices>(
 
 function start(
   command: StartCommand,
-  { args, json, yes }: Omit<RequestedCommand<unknown>, 'command'>,
+  { args, json, yes }: Omit<RequestedCommand<StartCommand>, 'command'>,
   { env, ask, input = async () => '', progress = () => {} }: CommandOptions,
 ): Promise<CommandOutput> {
   const confirm = async (text: string): Promise<void> => {
@@ -139,9 +136,7 @@ async function isConfirmed(ask: NonNullable<CommandOptions['ask']>, text: string
 }
 
 /** A command line whose command works on the stores. */
-interface StoreRequest<S> extends RequestedCommand<S> {
-  readonly command: Command<S>
-}
+type StoreRequest<S> = RequestedCommand<Command<S>>
 
 async function runOnStores<S extends HostServices>(
   program: OperatorProgram<S>,
@@ -244,13 +239,4 @@ function format(output: CommandOutput, terminal: Terminal | undefined): string {
   if (table.rows.length === 0 && empty !== undefined) return empty
   const below = note === undefined ? [] : [escapedText(note)]
   return [...tableLines(table, terminal, Date.now()), ...below].join('\n')
-}
-
-function jsonText(data: unknown): string {
-  return escapedText(JSON.stringify(data, null, 2))
-}
-
-function problemText(error: unknown, terminal: Terminal | undefined): string {
-  const message = escapedText(problemOf(error).message)
-  return terminal?.colors ? `${styled('Error:', 'red', terminal)} ${message}` : message
 }

@@ -1,8 +1,9 @@
 // The command `gatewright`: `bin.js` of this package loads it.
 import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline/promises'
-import { printResult } from '@gatewright/host/cli'
-import { runCommand } from './run-command.ts'
+import { printedHelp, printResult, type CommandResult } from '@gatewright/host/internal/help'
+import { commandHelp } from './command-help.ts'
+import { programTexts } from './program-texts.ts'
 
 async function askOnTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
@@ -11,13 +12,20 @@ async function askOnTerminal(question: string): Promise<string> {
   return response
 }
 
-const result = await runCommand(process.argv.slice(2), {
-  env: process.env,
-  ask: process.stdin.isTTY ? askOnTerminal : undefined,
-  terminal: process.stdout.isTTY
-    ? { width: process.stdout.columns, colors: process.stdout.hasColors() }
-    : undefined,
-  input: () => text(process.stdin),
-  progress: note => console.error(note),
-})
-await printResult(result)
+const argv = process.argv.slice(2)
+const terminal = process.stdout.isTTY
+  ? { width: process.stdout.columns, colors: process.stdout.hasColors() }
+  : undefined
+
+async function run(): Promise<CommandResult> {
+  const { runCommand } = await import('./run-command.ts')
+  return runCommand(argv, {
+    env: process.env,
+    ask: process.stdin.isTTY ? askOnTerminal : undefined,
+    terminal,
+    input: () => text(process.stdin),
+    progress: note => console.error(note),
+  })
+}
+
+await printResult(printedHelp(programTexts, commandHelp, argv, terminal) ?? (await run()))
