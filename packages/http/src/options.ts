@@ -41,8 +41,8 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   /** Receives one decision event per request that the gate or a handler responds to. Default: none. */
   readonly observe?: Observe
   /**
-   * Describes the API to clients (RFC 9728). Every 401 then names the URL of the description (`resource_metadata` in
-   * `WWW-Authenticate`); mount `gate.resourceMetadata()` there.
+   * Describes the API to clients (RFC 9728). Every 401, and the 403 of a missing scope, then names the URL of the description
+   * (`resource_metadata` in `WWW-Authenticate`); mount `gate.resourceMetadata()` there.
    */
   readonly protectedResource?: ProtectedResource
   /**

@@ -19,7 +19,10 @@ export interface ResourceMetadata {
   /** The path of the well-known URL, such as `/.well-known/oauth-protected-resource`. */
   readonly path: string
   readonly document: Readonly<Record<string, unknown>>
-  /** Adds the URL of the metadata to the challenges of a 401 (section 5.1). Other denials are returned as they are. */
+  /**
+   * Adds the URL of the metadata to the challenges of a denial (section 5.1): those of a 401, and that of a missing scope, with which
+   * a client gets a token of more scopes. A 401 without a challenge gets one. Other denials are returned as they are.
+   */
   pointTo(denial: DenialWithHeaders): DenialWithHeaders
 }
 
@@ -72,8 +75,8 @@ export function resourceMetadata(
         : {}),
     },
     pointTo(denial) {
-      if (denial.status !== 401) return denial
       const { headers = [] } = denial
+      if (denial.status !== 401 && !headers.some(isOwnChallenge)) return denial
       const pointed = headers.map(field => (isOwnChallenge(field) ? withParameter(field, parameter) : field))
       if (hasField(headers, 'www-authenticate')) return { ...denial, headers: pointed }
       return { ...denial, headers: [...pointed, ['WWW-Authenticate', `Bearer ${parameter}`]] }

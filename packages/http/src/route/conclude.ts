@@ -26,7 +26,8 @@ export function conclude(
   let response: WireResponse
   if (outcome.kind === 'failure') report(outcome.error)
   try {
-    response = wire(settings.render(outcome, { facts, operation, requestId }))
+    const { render = settings.render } = context
+    response = wire(render(outcome, { facts, operation, requestId }))
   } catch (error) {
     report(error)
     rendered = { kind: 'failure', error }
@@ -37,7 +38,7 @@ export function conclude(
   return sent
 }
 
-/** Adds the URL of the API's metadata to a 401. */
+/** Adds the URL of the API's metadata to the challenges of a denial. */
 function withMetadata({ resource }: Settings, outcome: Outcome): Outcome {
   if (!resource || outcome.kind !== 'denial') return outcome
   return { kind: 'denial', denial: resource.pointTo(outcome.denial) }

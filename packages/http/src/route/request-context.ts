@@ -4,6 +4,7 @@ import type { AliasPort, CallerIds } from '../ports.ts'
 import type { CanonicalFacts, OldName, RequestFacts } from '../request/facts.ts'
 import { exposureFields } from '../response/cors.ts'
 import { newDecisionDraft, traceparentOf, type DecisionDraft } from '../response/decision.ts'
+import type { Render } from '../response/outcome.ts'
 
 /** The state that all requests of a gate share. */
 export interface GateContext {
@@ -48,14 +49,17 @@ export class RequestContext {
   authenticatedAtMs = 0
   /** Header fields of the route for this response, beside those of every response: those of the credential and of `admit`. */
   routeFields: readonly HeaderField[] = NO_FIELDS
+  /** Renders the outcome of this request, instead of the renderer of the gate. Undefined: that of the gate. */
+  render: Render | undefined = undefined
   readonly #gate: GateContext
   readonly #exposed: readonly HeaderField[]
   #aliasFields = NO_FIELDS
 
   constructor(gate: GateContext, received: RequestFacts) {
-    const { method, path, query, search, header, address, secure, proxyRequestId } = received
+    const { method, path, receivedPath = path, query, search } = received
+    const { header, address, secure, proxyRequestId } = received
     this.requestId = proxyRequestId ?? crypto.randomUUID()
-    this.facts = { method, path, receivedPath: path, query, search, header, address, secure, oldNames: [] }
+    this.facts = { method, path, receivedPath, query, search, header, address, secure, oldNames: [] }
     this.traceparent = gate.settings.observe ? traceparentOf(header('traceparent')) : undefined
     this.#gate = gate
     this.#exposed = gate.settings.exposeHeaders ? exposureFields(this.facts) : NO_FIELDS

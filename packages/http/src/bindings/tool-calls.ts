@@ -1,0 +1,205 @@
+import { allow, type Session, type Verdict } from '@gatewright/kernel'
+import type { OpenGate } from '../gate-types.ts'
+import type { OpenCall } from '../handler-types.ts'
+import type { WireResponse } from '../ports.ts'
+import { codingDenial, parseJsonObject } from '../request/body.ts'
+import { fetchFacts, type RequestFacts } from '../request/facts.ts'
+import type { Outcome, Render } from '../response/outcome.ts'
+import { finish } from '../route/perform.ts'
+import type { RequestContext } from '../route/request-context.ts'
+import type { CompleteRoute, Connection, IncomingRequest, Route, StepResult } from '../route/steps.ts'
+import { readRequest } from './fetch-body.ts'
+import { withResponseFields } from './fetch-response.ts'
+import { checkedPeer, keepAlive } from './fetch-server.ts'
+import type { FetchGateOptions } from './fetch-types.ts'
+import { assertGate } from './mount-checks.ts'
+
+export { toResponse } from './fetch-response.ts'
+export { denialResponse } from '../response/http-response.ts'
+export { failureResponse } from '../response/outcome.ts'
+export { runOf } from '../route/perform.ts'
+export type { CompleteRoute, Route } from '../route/steps.ts'
+export type { FetchGateOptions } from './fetch-types.ts'
+
+/**
+ * The path of every call of a tool, whichever path its server has and whether it has one: a call that a client repeats over another
+ * connection is the same write.
+ */
+const PATH = '/mcp'
+
+/** The operation of a message that calls no guarded tool, in decision events. */
+const OTHER = 'mcp'
+
+/** What a tool is called with. */
+export interface ToolCall {
+  /** The idempotency key of the call; undefined if it has none, or needs none. */
+  readonly key: string | undefined
+  /** The arguments as JSON, in a form that is the same for equal arguments. */
+  readonly body: Uint8Array
+  readonly connection: Connection
+}
+
+/** One message of a client, which may call one tool. */
+export class ToolMessage {
+  readonly #gate: OpenGate
+  readonly #received: RequestFacts
+  readonly #request: Request | undefined
+  /** What the gate knows the message by. Not the request: what other middlewares asked the gate about it has no key. */
+  readonly #known = {}
+  #key: string | undefined
+  #authorized: { readonly route: object; readonly denied: Promise<WireResponse | undefined> } | undefined
+
+  /** Without `request` the message came by a pipe. */
+  constructor(gate: OpenGate, received: RequestFacts, request?: Request) {
+    this.#gate = gate
+    this.#received = received
+    this.#request = request
+  }
+
+  /** The id of the effect that the message made or asked about, for operators. */
+  get effectId(): string | undefined {
+    return this.#entered().decision.effectId
+  }
+
+  /** Returns the session of the credential, or the response that denies it. Counts nothing: the tool is not known yet. */
+  async session(): Promise<StepResult<Session>> {
+    const entered = this.#enter()
+    if (!entered.ok) return entered
+    const respond = (outcome: Outcome): StepResult<never> => ({ ok: false, response: this.conclude(outcome) })
+    try {
+      const verdict = await this.#gate.session(this.#known, this.#facts)
+      return verdict.ok ? verdict : respond({ kind: 'denial', denial: verdict })
+    } catch (error) {
+      return respond({ kind: 'failure', error })
+    }
+  }
+
+  /** Reads the message, whose sender has a session. Denials: as those of any JSON body. */
+  async read(): Promise<Verdict<Record<string, unknown>>> {
+    const coded = codingDenial(this.#received)
+    if (coded) return coded
+    const { bodyLimitBytes } = this.#gate.settings
+    const bytes = await readRequest(() => this.#request as Request, bodyLimitBytes)
+    return bytes.ok ? parseJsonObject(bytes.value, this.#received.header('content-type')) : bytes
+  }
+
+  /**
+   * Decides whether the caller may call a tool, once. Returns the denial of a caller who may not, rendered by `render`, as is every outcome
+   * of the call.
+   */
+  authorize(route: Route<OpenCall>, render: Render): Promise<WireResponse | undefined> {
+    if (this.#authorized?.route === route) return this.#authorized.denied
+    const entered = this.#enter()
+    if (!entered.ok) return Promise.resolve(entered.response)
+    entered.value.render = render
+    const denied = route.authorize(entered.value, this.#incoming(new Uint8Array(), NEVER_ENDS))
+    this.#authorized = { route, denied }
+    return denied
+  }
+
+  /** Returns the denial of a caller who may not call the tool of the message; undefined for any other message. */
+  async denied(): Promise<WireResponse | undefined> {
+    return this.#authorized?.denied
+  }
+
+  /** Runs the call of an authorized caller, or finds the response of an earlier run. Ends whether or not the client is still connected. */
+  async run(
+    route: Route<OpenCall>,
+    { key, body, connection }: ToolCall,
+    handle: CompleteRoute<OpenCall>['run'],
+  ): Promise<WireResponse> {
+    const entered = this.#enter()
+    if (!entered.ok) return entered.response
+    this.#key = key
+    const started = await route.start(entered.value, this.#incoming(body, connection))
+    return started.ok ? finish(started.value, handle) : started.response
+  }
+
+  /** Ends a message that calls no guarded tool, and returns the response to send. */
+  conclude(outcome: Outcome): WireResponse {
+    const context = this.#entered()
+    context.decision.operation ??= OTHER
+    return this.#gate.conclude(context, outcome)
+  }
+
+  /** Adds the header fields of the gate to a response of the protocol, and ends a message that called no guarded tool. */
+  sent(response: Response): Response {
+    const context = this.#entered()
+    context.decision.operation ??= OTHER
+    this.#gate.sent(context, response.status)
+    return withResponseFields(response, [...context.fields(), ...context.routeFields])
+  }
+
+  #entered(): RequestContext {
+    const entered = this.#enter()
+    if (!entered.ok) throw new TypeError('the message was denied before')
+    return entered.value
+  }
+
+  #enter(): StepResult<RequestContext> {
+    return this.#gate.enter(this.#known, this.#facts)
+  }
+
+  /** The facts of the message. Its key is known when its arguments are read; a field `Idempotency-Key` of the request is none. */
+  readonly #facts = (): RequestFacts => {
+    const { path, header } = this.#received
+    return {
+      ...this.#received,
+      path: PATH,
+      receivedPath: path,
+      header: name => (name === 'idempotency-key' ? this.#key : header(name)),
+    }
+  }
+
+  #incoming(body: Uint8Array, connection: Connection): IncomingRequest {
+    return {
+      request: this.#known,
+      facts: this.#facts,
+      params: {},
+      readBody: async () => allow(body),
+      connection,
+      replaceBody: undefined,
+    }
+  }
+}
+
+const NEVER_ENDS: Connection = { ended: false, signal: new AbortController().signal }
+
+/** Makes messages of the tools of a gate. */
+export interface ToolGate<Env> {
+  /** Begins a message that came by HTTP. */
+  received(request: Request, env: Env): ToolMessage
+  /** Begins a message of the process that started this one. */
+  local(authorization: string): ToolMessage
+  /** Keeps the runtime running until a promise has ended. */
+  keep<T>(work: Promise<T>): Promise<T>
+}
+
+/** Binds a gate to a server of tools. The options are checked. Throws a `TypeError` without `peer`. */
+export function toolGate<Env>(
+  gate: OpenGate,
+  { peer: given, waitUntil }: Pick<FetchGateOptions<Env>, 'peer' | 'waitUntil'>,
+): ToolGate<Env> {
+  assertGate('mcp', gate)
+  const peer = checkedPeer(given, gate.settings.proxied)
+  return {
+    keep: keepAlive(waitUntil),
+    received: (request, env) =>
+      new ToolMessage(gate, fetchFacts(request, peer(request, env), gate.settings.trusted), request),
+    local: authorization => new ToolMessage(gate, localFacts(authorization)),
+  }
+}
+
+/** The facts of a message that came by a pipe: nobody else can read it. */
+function localFacts(authorization: string): RequestFacts {
+  const fields: Readonly<Record<string, string>> = { authorization, 'content-type': 'application/json' }
+  return {
+    method: 'POST',
+    path: PATH,
+    query: new URLSearchParams(),
+    search: '',
+    header: name => (Object.hasOwn(fields, name) ? fields[name] : undefined),
+    address: '',
+    secure: true,
+  }
+}
