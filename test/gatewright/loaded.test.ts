@@ -25,6 +25,9 @@ const STORES: Readonly<Record<string, RegExp>> = {
   './sqlite': /\/storage\/sqlite/,
 }
 
+/** The SDK of the Model Context Protocol. */
+const SDK = /node_modules\/@modelcontextprotocol\//
+
 t.test('loads no client, framework, store or package that an entry does not use', async t => {
   const entries = Object.keys(manifest('gatewright').exports ?? {}).filter(name => name !== './package.json')
   t.ok(entries.length > 10)
@@ -34,6 +37,11 @@ t.test('loads no client, framework, store or package that an entry does not use'
       files.filter(file => UNUSED.test(file)),
       [],
       entry,
+    )
+    t.equal(
+      files.some(file => SDK.test(file)),
+      entry === './mcp',
+      `${entry} loads the SDK of tools only if it guards tools`,
     )
     for (const [store, pattern] of Object.entries(STORES)) {
       const found = files.filter(file => pattern.test(file))

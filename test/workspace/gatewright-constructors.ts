@@ -3,6 +3,7 @@ import { gatewright as onFastify } from 'gatewright/fastify'
 import { gatewright as onFetch } from 'gatewright/fetch'
 import { gatewright as onHono } from 'gatewright/hono'
 import { gatewright as onKoa } from 'gatewright/koa'
+import { mcp } from 'gatewright/mcp'
 import { memoryStore } from 'gatewright/memory'
 import { gatewright as onNext } from 'gatewright/next'
 import { postgresStore } from 'gatewright/postgres'
@@ -29,6 +30,7 @@ export const gatewrightConstructors: readonly Constructor[] = [
   ...[onFetch, onHono, onNext].map(call => ({ where: 'gatewright', valid: withFetch, call })),
   { where: 'testGateway', valid: {}, call: (options: never) => testGateway(valid, options) },
   { where: 'openTelemetryObserver', valid: {}, call: openTelemetryObserver },
+  { where: 'mcp', valid: { peer: 'none' }, call: (options: never) => mcp(gw, options) },
   { where: 'memoryStore', valid: {}, call: memoryStore },
   { where: 'redisStore', valid: {}, call: (options: never) => redisStore(redis, options) },
   { where: 'postgresStore', valid: {}, call: (options: never) => postgresStore(pool, options) },

@@ -19,7 +19,6 @@ export { denialResponse } from '../response/http-response.ts'
 export { failureResponse } from '../response/outcome.ts'
 export { runOf } from '../route/perform.ts'
 export type { CompleteRoute, Route } from '../route/steps.ts'
-export type { FetchGateOptions } from './fetch-types.ts'
 
 /**
  * The path of every call of a tool, whichever path its server has and whether it has one: a call that a client repeats over another
@@ -165,6 +164,9 @@ export class ToolMessage {
 
 const NEVER_ENDS: Connection = { ended: false, signal: new AbortController().signal }
 
+/** What a binding needs to know about its server: options of the fetch binding. */
+export type ToolServer<Env> = Pick<FetchGateOptions<Env>, 'peer' | 'waitUntil'>
+
 /** Makes messages of the tools of a gate. */
 export interface ToolGate<Env> {
   /** Begins a message that came by HTTP. */
@@ -176,10 +178,7 @@ export interface ToolGate<Env> {
 }
 
 /** Binds a gate to a server of tools. The options are checked. Throws a `TypeError` without `peer`. */
-export function toolGate<Env>(
-  gate: OpenGate,
-  { peer: given, waitUntil }: Pick<FetchGateOptions<Env>, 'peer' | 'waitUntil'>,
-): ToolGate<Env> {
+export function toolGate<Env>(gate: OpenGate, { peer: given, waitUntil }: ToolServer<Env>): ToolGate<Env> {
   assertGate('mcp', gate)
   const peer = checkedPeer(given, gate.settings.proxied)
   return {
