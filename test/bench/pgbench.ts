@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { once } from 'node:events'
-import { postgresBinaries } from '../harness/binaries.ts'
+import { pgbenchBinary } from '../harness/binaries.ts'
 import { extent } from './extent.ts'
 
 /** Puts pgbench's variables in the place of the parameters of a pair of statements with `$1` and `$2` as their key. */
@@ -32,25 +32,38 @@ function script(begin: string, end: string): string {
   return `\\set n random(1, 1000000000)\n${fill(begin, values)};\n${fill(end, endValues)};\n`
 }
 
+/** What is said where a machine has no pgbench. */
+export const NO_PGBENCH =
+  'pgbench is not installed beside Postgres or in PATH: the server alone is not measured'
+
+/** Runs pgbench with prepared statements in a schema, and returns what it printed. */
+export async function runPgbench(url: string, schema: string, flags: readonly string[]): Promise<string> {
+  const program = pgbenchBinary()
+  if (!program) throw new Error(NO_PGBENCH)
+  const env = { ...process.env, ...program.env, PGOPTIONS: `-c search_path=${schema}` }
+  const child = spawn(program.path, ['-n', '-M', 'prepared', ...flags, url], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
+  const [code] = await once(child, 'close')
+  // A script that fails ends its client, and the others go on.
+  if (code !== 0 || /aborted/.test(output)) throw new Error(`${program.path}: ${output}`)
+  return output
+}
+
 /** Runs a begin and an end by pgbench, prepared, and prints its pairs a second: the limit of the server itself. */
 export async function pgbench(schema: string, begin: string, end: string): Promise<void> {
   const url = process.env['TEST_POSTGRES_URL'] as string
-  const binaries = postgresBinaries()
-  const beside = join(binaries.directory, 'pgbench')
-  const program = spawnSync(beside, ['--version']).status === 0 ? beside : 'pgbench'
+  if (!pgbenchBinary()) return console.log(`  ${NO_PGBENCH}\n`)
   const directory = mkdtempSync(join(tmpdir(), 'gatewright-pgbench-'))
   const file = join(directory, 'pair.sql')
   writeFileSync(file, script(begin, end))
   const seconds = String(extent(3, 1))
   for (const clients of [1, 10, 20, 50]) {
-    const args = ['-n', '-M', 'prepared', '-f', file, '-c', String(clients), '-j', '2', '-T', seconds, url]
-    const env = { ...process.env, ...binaries.env, PGOPTIONS: `-c search_path=${schema}` }
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
-    const [code] = await once(child, 'close')
-    const pairs = /tps = ([\d.]+)/.exec(output)?.[1]
-    if (code !== 0 || !pairs) throw new Error(`${program} in ${dirname(file)}: ${output}`)
+    const flags = ['-f', file, '-c', String(clients), '-j', '2', '-T', seconds]
+    const pairs = /tps = ([\d.]+)/.exec(await runPgbench(url, schema, flags))?.[1]
     console.log(
       `  pgbench, the same pair, prepared, ${clients} clients: ${Math.round(Number(pairs))} pairs/s`,
     )

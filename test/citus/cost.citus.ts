@@ -63,13 +63,15 @@ t.test('prints the CPU of a payment, a read and an idle host', async t => {
       const seconds = (performance.now() - startedAt) / 1000
       const { user, system } = process.cpuUsage(own)
       t.comment(
-        `${name}, ${clients} clients: ${Math.round(ROUNDS / seconds)}/s, databases ${((databasesCpuMs() - cpuMs) / ROUNDS).toFixed(2)} ms each, host and client ${((user + system) / 1000 / ROUNDS).toFixed(2)} ms each`,
+        `measured: ${name}, ${clients} clients: ${Math.round(ROUNDS / seconds)}/s, databases ${((databasesCpuMs() - cpuMs) / ROUNDS).toFixed(2)} ms each, host and client ${((user + system) / 1000 / ROUNDS).toFixed(2)} ms each`,
       )
       t.ok(seconds > 0)
     }
   const cpuMs = databasesCpuMs()
   await delay(IDLE_MS)
-  t.comment(`idle host: databases ${Math.round((databasesCpuMs() - cpuMs) / (IDLE_MS / 1000))} ms a second`)
+  t.comment(
+    `measured: an idle host: databases ${Math.round((databasesCpuMs() - cpuMs) / (IDLE_MS / 1000))} ms a second`,
+  )
 })
 
 /** How Citus runs a statement. */
@@ -132,8 +134,8 @@ if (ON_CITUS)
         if (way !== 'one shard')
           notPlain.push(`${way}: ${statement.text.replaceAll(/\s+/g, ' ').slice(0, 110)}`)
       }
-      t.comment(`${name}: ${recorded.sent.length} statements ${JSON.stringify(counts)}`)
-      for (const line of notPlain) t.comment(`   ${line}`)
+      t.comment(`measured: ${name}: ${recorded.sent.length} statements ${JSON.stringify(counts)}`)
+      for (const line of notPlain) t.comment(`measured:    ${line}`)
       t.ok(recorded.sent.length > 0)
     }
   })

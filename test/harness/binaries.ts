@@ -101,6 +101,14 @@ export function postgresBinaries(): Binaries {
   throw new Error('no Postgres for the tests: install Debian package postgresql, or set TEST_POSTGRES_URL')
 }
 
+/** pgbench: beside the Postgres of the tests, or in PATH. Undefined where neither has one. */
+export function pgbenchBinary(): { readonly path: string; readonly env: Record<string, string> } | undefined {
+  const { directory, env } = postgresBinaries()
+  const beside = join(directory, 'pgbench')
+  const path = existsSync(beside) ? beside : onPath('pgbench')
+  return path === undefined ? undefined : { path, env }
+}
+
 /** A program of Debian packages that are unpacked into a folder of the cache; `where` is its folder below `usr`. */
 export function debianProgram(
   folder: string,

@@ -129,13 +129,18 @@ export async function postgresService(): Promise<Service> {
   return startPostgres()
 }
 
-/** Starts a Postgres in a folder below `below`. With `primary` it is a standby that follows the Postgres of that URL. */
+/**
+ * Starts a Postgres in a folder below `below`. With `primary` it is a standby that follows the Postgres of that URL. With `durable` it waits
+ * for the disk as one in production does; checkpoints are then an hour apart.
+ */
 export async function startPostgres({
   below = tmpdir(),
   primary,
+  durable = false,
 }: {
   readonly below?: string
   readonly primary?: string
+  readonly durable?: boolean
 } = {}): Promise<OwnService> {
   const binaries = postgresBinaries()
   const directory = mkdtempSync(join(below, 'gatewright-pg-'))
@@ -167,9 +172,10 @@ export async function startPostgres({
   return onFreePort(async port => {
     const settings = [
       'listen_addresses=127.0.0.1',
-      'fsync=off',
-      'full_page_writes=off',
       'max_connections=200',
+      ...(durable
+        ? ['shared_buffers=512MB', 'max_wal_size=8GB', 'checkpoint_timeout=1h']
+        : ['fsync=off', 'full_page_writes=off']),
     ]
     const args = ['-D', 'data', '-p', String(port), '-k', directory, ...settings.flatMap(set => ['-c', set])]
     const child = spawn(join(bin, 'postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })

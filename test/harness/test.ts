@@ -104,7 +104,7 @@ async function worker(): Promise<void> {
     next.running -= 1
     runs.push(run)
     if (run.failure) report.failed(run.failure)
-    for (const line of slow ? run.measured : []) report.line(line)
+    for (const line of slow || named.length > 0 ? run.measured : []) report.line(line)
   }
   await Promise.all([postgres.stop(), redis.stop()])
 }

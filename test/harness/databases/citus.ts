@@ -5,6 +5,11 @@ import pg from 'pg'
 /** Set by `npm run test:citus`: the Postgres of the tests is the coordinator of Citus. */
 export const ON_CITUS = process.env['TEST_CITUS'] === 'on'
 
+/** Returns a row while a connection waits for a lock. On Citus it waits on a worker. */
+export const LOCK_WAITS: string = ON_CITUS
+  ? 'select 1 from citus_lock_waits'
+  : 'select 1 from pg_locks where not granted'
+
 /**
  * On Citus, prepares a new schema: the table of locks is distributed, so that each migration distributes the tables that it makes. Does nothing
  * on Postgres.

@@ -3,7 +3,7 @@ import type { Denial, Verdict } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { events, type Operation, newId } from '@gatewright/host'
+import { events, type HostServices, type Operation, newId } from '@gatewright/host'
 import { type Ledger, createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { migrateLedger } from '#packages/host/dist/ledger/ledger.js'
 import type { Providers } from '@gatewright/reference-host'
@@ -25,7 +25,8 @@ type Services = Parameters<typeof internals.withdrawalOperations>[0] &
   Parameters<typeof internals.depositOperations>[0] &
   Parameters<typeof internals.paymentOperations>[0] &
   Parameters<typeof internals.cardOperations>[0] &
-  Parameters<typeof internals.authorizationOperations>[0]
+  Parameters<typeof internals.authorizationOperations>[0] &
+  Pick<HostServices, 'guard' | 'spendStorage'>
 
 /** A request to an operation. */
 export interface OperationRequest {

@@ -1,6 +1,8 @@
 import { keyPolicyId } from '@gatewright/kernel/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
+import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { bench } from '../issuer.ts'
 import { spender, WITHDRAWAL as rule } from './spender.ts'
 
@@ -43,6 +45,45 @@ t.test('blocks another currency under a money cap, and accepts it without a cap'
   })
   const free = await spender({ denyOperations: ['cards.*'] })
   t.match(await free.reserve(1, 'EUR'), { ok: true, value: { amountCents: 0, held: false } })
+})
+
+t.test('counts a spend at once exactly as a hold that is settled in full', async t => {
+  const policy = {
+    dailySpendCapCents: 100,
+    limits: [
+      { operations: ['withdrawals.*'], maxCount: 5, window: 'month' },
+      { operations: ['withdrawals.create', 'cards.create'], maxCents: 120, window: 'total' },
+    ],
+  }
+  const spendOf = fc.record({ amountCents: fc.integer({ min: 0, max: 60 }), inEuro: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(fc.array(spendOf, { maxLength: 8 }), async spends => {
+      const options = () => ({ spend: memorySpends(), rates: () => 1.1 })
+      const settled = await spender(policy, options())
+      const atOnce = await spender(policy, options())
+      for (const { amountCents, inEuro } of spends) {
+        const currency = inEuro ? 'EUR' : 'USD'
+        const hold = await settled.reserve(amountCents, currency)
+        if (hold.ok) t.equal(await settled.guard.settle(hold.value), 'settled', 'in full')
+        const spent = await atOnce.guard.reserve(atOnce.access, { amountCents, currency, isSpent: true })
+        t.equal(spent.ok, hold.ok)
+        if (!hold.ok) t.same(spent, hold)
+        else t.match(spent, { value: { ...hold.value, id: String, held: false } })
+        if (spent.ok) t.equal(await atOnce.guard.release(spent.value), true, 'there is nothing to end')
+        const states = await Promise.all(
+          [settled, atOnce].map(({ guard, access }) => guard.caps(access.session)),
+        )
+        t.same(states[1], states[0])
+      }
+    }),
+    { numRuns: randomCases(40) },
+  )
+})
+
+t.test('a spend at once makes no hold, so it takes no id of one', async t => {
+  const { guard, access } = await spender({ dailySpendCapCents: 100 }, { spend: memorySpends() })
+  const spend = { amountCents: 1, currency: 'USD', isSpent: true, holdId: 'run_1' }
+  await t.rejects(guard.reserve(access, spend), /leave holdId out/)
 })
 
 t.test('fixes the rate when it reserves, and settles a proportion of what was held', async t => {

@@ -13,6 +13,7 @@ import {
 } from '@gatewright/session-issuer/testing'
 import { auditEntry, childOf, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
+import { LOCK_WAITS } from '../../harness/databases/citus.ts'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
@@ -103,8 +104,7 @@ async function overlapping<First, Second>(
   const other = second(postgresCredentials(two!).sessions).finally(() => {
     state.hasEnded = true
   })
-  const waiting = async (): Promise<boolean> =>
-    (await watcher!.query('select 1 from pg_locks where not granted')).rows.length > 0
+  const waiting = async (): Promise<boolean> => (await watcher!.query(LOCK_WAITS)).rows.length > 0
   while (!state.hasEnded && !(await waiting()));
   steps.emit('commit')
   return Promise.all([begun, other])

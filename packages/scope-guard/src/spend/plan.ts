@@ -23,7 +23,7 @@ interface SpendPlan {
 /** Returns the counters that a spend adds to, or the denial of a malformed amount, of a payee or of a cap on a single call. */
 export async function planSpend(
   { rule, chain }: SpendAccess,
-  spend: Amount & { readonly holdId?: string },
+  spend: Amount & { readonly holdId?: string; readonly isSpent?: boolean },
   { storage, rates, clock }: SpendDependencies,
 ): Promise<SpendPlan | SpendDenial> {
   if (rule.spends === undefined) {
@@ -32,6 +32,8 @@ export async function planSpend(
     )
   }
   if (spend.holdId === '') throw new TypeError('holdId must not be empty')
+  if (spend.isSpent && spend.holdId !== undefined)
+    throw new TypeError('a spend with isSpent makes no hold: leave holdId out')
   const malformed = malformedAmount(spend)
   if (malformed) return malformed
   const block = chain.payees.block(spend.payee)

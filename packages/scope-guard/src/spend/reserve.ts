@@ -15,6 +15,11 @@ export interface Spend extends Amount {
    * unknown outcome can be repeated, and its hold can be found after a crash.
    */
   readonly holdId?: string
+  /**
+   * Counts the amount as spent at once, so that there is no hold to end: for a spend that takes effect in the transaction of `storage`. Cannot be
+   * repeated, so it takes no `holdId`. Default false.
+   */
+  readonly isSpent?: boolean
 }
 
 /** Implements `Guard.reserve`. */
@@ -28,10 +33,10 @@ export async function reserveSpend(
   if ('ok' in plan) return withEvidence(plan, evidence)
   const { cents, items } = plan
   const { accountId } = access.session
-  const { amountCents, currency, holdId = crypto.randomUUID() } = spend
-  const held = items.length > 0
-  if (held) {
-    const reserved = await reserveItems(accountId, holdId, items, dependencies)
+  const { amountCents, currency, isSpent = false, holdId = crypto.randomUUID() } = spend
+  const counts = items.length > 0
+  if (counts) {
+    const reserved = await reserveItems(accountId, isSpent ? null : holdId, items, dependencies)
     if (reserved.outcome === 'conflict') {
       throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
     }
@@ -39,7 +44,8 @@ export async function reserveSpend(
       return withEvidence(exceeded(items[reserved.index] as CounterItem, reserved.used), evidence)
     }
   }
-  return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
+  const requested = { amountCents, currency }
+  return allow({ id: holdId, accountId, amountCents: cents, requested, held: counts && !isSpent })
 }
 
 /**

@@ -10,7 +10,7 @@ export interface SpendHold {
   readonly amountCents: number
   /** The requested amount, in its own currency. */
   readonly requested: { readonly amountCents: number; readonly currency: string }
-  /** Whether the hold counts on any counter. False: no cap applies, and ending the hold does nothing. */
+  /** Whether the hold counts on any counter. False: no cap applies, or all is spent already, and ending the hold does nothing. */
   readonly held: boolean
 }
 

@@ -1,6 +1,4 @@
 import { allow, type Verdict, type EpochMs } from '@gatewright/kernel'
-import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Guard, SpendStorage } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Money } from '../../ledger/money.ts'
@@ -10,10 +8,8 @@ import { tooLittleMoney } from './too-little-money.ts'
 
 /** The services that a payment needs. */
 export interface PaymentServices {
-  readonly guard: Guard
   readonly money: Money
   readonly ledger: Ledger
-  readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
 
 /** A payment from a balance that is complete when the host responds to its request. */
@@ -31,23 +27,21 @@ export interface ImmediatePayment {
 }
 
 /**
- * Pays from the caller's balance: reserves the amount under the caller's caps, counts it as spent and moves the money, in the
- * caller's transaction, with locks in the order caps, ledger. Denials, after which `tx` must be rolled back: `policy_blocked`,
- * and `insufficient_balance`.
+ * Pays from the caller's balance: counts the amount as spent under the caller's caps and moves the money, in the caller's
+ * transaction, with locks in the order caps, ledger. Denials, after which `tx` must be rolled back: `policy_blocked`, and
+ * `insufficient_balance`.
  */
 export async function payAtOnce(
-  { guard, money, ledger, spendStorage }: PaymentServices,
+  { money, ledger }: PaymentServices,
   { tx, reserve }: Pick<WriteContext, 'tx' | 'reserve'>,
   { accountId, entries, payee, ...payment }: ImmediatePayment,
   now: EpochMs,
 ): Promise<Verdict<undefined>> {
   const { id, amountCents } = payment
-  const hold = await reserve({ amountCents, currency: 'USD', payee })
-  if (!hold.ok) return hold
-  const { value: cover } = hold
-  if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
+  const spent = await reserve({ amountCents, currency: 'USD', payee, isSpent: true })
+  if (!spent.ok) return spent
   const debit = ledgerAccounts.user(accountId)
-  const result = await money.move(tx, { ...payment, debit, cover }, entries, now)
+  const result = await money.move(tx, { ...payment, debit, cover: spent.value }, entries, now)
   if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, debit), amountCents)
   if (result !== 'done') throw new Error(`${id} was not paid before, but the ledger has it: ${result}`)
   return allow(undefined)

@@ -76,7 +76,7 @@ const common = { surface: 'user', method: 'POST', credential: 'session', scopes:
 
 /** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, records and pays bills. */
 export function billOperations(
-  services: Pick<HostServices, 'clock' | 'db' | 'guard' | 'ledger' | 'money' | 'spendStorage'>,
+  services: Pick<HostServices, 'clock' | 'db' | 'ledger' | 'money'>,
 ): Operation[] {
   const { clock, db } = services
   return [
@@ -137,9 +137,7 @@ function createBill({ clock }: Pick<HostServices, 'clock'>): Operation {
   })
 }
 
-function payBill(
-  services: Pick<HostServices, 'clock' | 'guard' | 'ledger' | 'money' | 'spendStorage'>,
-): Operation {
+function payBill(services: Pick<HostServices, 'clock' | 'ledger' | 'money'>): Operation {
   const { clock } = services
   return ledgerWrite({
     ...common,

@@ -24,8 +24,7 @@ import { findSent, paymentPage, usersOfWallet } from './store.ts'
 import type { UserStore } from '../users/store.ts'
 
 /** What payments between users work with. */
-interface PaymentServices
-  extends Pick<HostServices, 'db' | 'clock' | 'guard' | 'ledger' | 'money' | 'spendStorage'> {
+interface PaymentServices extends Pick<HostServices, 'db' | 'clock' | 'ledger' | 'money'> {
   readonly users: UserStore
 }
 

@@ -42,8 +42,8 @@ export interface OpenPayins extends MoneySetUp {
   readonly settlement: ReturnType<typeof internals.payinSettlement>
   /** Makes a pay-in of 100 cents. */
   make(accountId: string, more?: Partial<NewPayin>, hold?: SpendHold): Promise<Payin>
-  /** Holds 100 cents under a cap, or under none. */
-  reserve(tx: SqlQueries, accountId: string, policyId?: string): Promise<Verdict<SpendHold>>
+  /** Spends 100 cents under a cap, or under none. */
+  spend(tx: SqlQueries, accountId: string, policyId?: string): Promise<Verdict<SpendHold>>
   /** Holds 100 cents under a cap of its own, as whoever asks for a pay-in. */
   hold(accountId: string): Promise<SpendHold>
   /** What each counter of the account's caps says. */
@@ -63,13 +63,17 @@ export async function openPayins(t: Test, dialect?: SqlDialect, connections = 1)
   const { db, clock, services, balance } = setUp
   const { money, guard, spendStorage } = services
   const { payins } = internals
-  const reserve: OpenPayins['reserve'] = async (tx, accountId, policyId) => {
+  const reserve = async (
+    tx: SqlQueries,
+    accountId: string,
+    policyId: string | undefined,
+    spend: { readonly holdId: string } | { readonly isSpent: true },
+  ): Promise<Verdict<SpendHold>> => {
     const rule = { operation: 'subscriptions.payin', spends: 'spend', allOf: [] } as const
     const policies = policyId ? [{ id: policyId, document: { dailySpendCapCents: 1000 } }] : []
     const access = guard.checkPolicies(accountId, policies, rule)
     if (!access.ok) return access
-    const amount = { amountCents: 100, currency: 'USD', holdId: uniqueName() }
-    return guard.reserve(access.value, amount, spendStorage(tx))
+    return guard.reserve(access.value, { amountCents: 100, currency: 'USD', ...spend }, spendStorage(tx))
   }
   const ownerOf = async (on: SqlQueries, id: string): Promise<string | undefined> => {
     const [row] = await rows(on, 'select account_id from gw_payins where id = $1', [id])
@@ -83,9 +87,10 @@ export async function openPayins(t: Test, dialect?: SqlDialect, connections = 1)
       const payin = { ...TERMS, accountId, ...more }
       return db.transaction(tx => payins.insert(tx, { effectId: uniqueName(), hold }, payin, clock.now()))
     },
-    reserve,
+    spend: (tx, accountId, policyId) => reserve(tx, accountId, policyId, { isSpent: true }),
     async hold(accountId) {
-      const held = await db.transaction(tx => reserve(tx, accountId, uniqueName()))
+      const holdId = uniqueName()
+      const held = await db.transaction(tx => reserve(tx, accountId, uniqueName(), { holdId }))
       if (!held.ok) throw new Error(held.message)
       return held.value
     },

@@ -8,7 +8,7 @@ import { openPayins, PAY_TO, SEEN } from './open-payins.ts'
 
 const { db, clock, ledger, services, settlement, addAccount, balance, history, ...payinsOf } =
   await openPayins(t)
-const { make, hold, reserve, used, find, locked, moves, sums } = payinsOf
+const { make, hold, spend, used, find, locked, moves, sums } = payinsOf
 const usedInAll = async (accountId: string): Promise<number> =>
   Object.values(await used(accountId)).reduce((sum, each) => sum + each, 0)
 const denial = { ok: false, code: 'policy_blocked', status: 403, message: 'no' } as const
@@ -38,7 +38,7 @@ t.test('a payment from the balance counts under the caps of the payer only', asy
     settlement.payFromBalance(
       tx,
       payin,
-      { keyId: 'payer', reserve: () => reserve(tx, accountId, 'payer') },
+      { keyId: 'payer', reserve: () => spend(tx, accountId, 'payer') },
       clock.now(),
     ),
   )
@@ -65,7 +65,7 @@ t.test('pays without caps, too, and extends the subscription that it is for', as
       settlement.payFromBalance(
         tx,
         payin,
-        { keyId: 'payer', reserve: () => reserve(tx, accountId) },
+        { keyId: 'payer', reserve: () => spend(tx, accountId) },
         clock.now(),
       ),
     )
@@ -85,7 +85,7 @@ t.test('denies what the caps or the balance of the payer do not allow', async t 
       const result = await settlement.payFromBalance(
         tx,
         payin,
-        { keyId: 'payer', reserve: async () => answer ?? reserve(tx, accountId) },
+        { keyId: 'payer', reserve: async () => answer ?? spend(tx, accountId) },
         clock.now(),
       )
       throw Object.assign(new Error('rolled back'), { result })

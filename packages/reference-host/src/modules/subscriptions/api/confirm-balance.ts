@@ -58,7 +58,7 @@ export function confirmBalance(services: ConfirmBalanceServices): Operation {
         subscriptionId === null ? null : await subscriptions.findForPayin(tx, accountId, subscriptionId)
       if (subscription && subscription.canceledAt !== null) return denyPayin('is for a canceled subscription')
       const payee = payinPayee(accountId, planId)
-      const spend = { amountCents, currency, payee, countsAs: [operation] }
+      const spend = { amountCents, currency, payee, countsAs: [operation], isSpent: true }
       const payer = { keyId, reserve: () => reserve(spend) }
       const paid = await settlement.payFromBalance(tx, payin.value, payer, now)
       return paid.ok ? payinSuccess(paid.value) : paid

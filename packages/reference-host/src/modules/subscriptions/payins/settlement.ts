@@ -23,7 +23,7 @@ interface SettlementServices {
 export interface PayinSettlement {
   /**
    * Pays from the account's balance. The caller who pays is the spender: the hold of whoever requested the
-   * pay-in is released, and `payer.reserve` holds the amount under the payer's policies on the day of payment.
+   * pay-in is released, and `payer.reserve` counts the amount as spent under the payer's policies on the day of payment.
    * Denials, after which the caller must roll back `tx`: those of `payer.reserve`, and `invalid_request` when the
    * balance is too small.
    */
@@ -116,12 +116,11 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   return {
     async payFromBalance(tx, payin, { keyId, reserve }, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
-      const hold = await reserve()
-      if (!hold.ok) return hold
-      const { value: cover } = hold
-      if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
+      const spent = await reserve()
+      if (!spent.ok) return spent
       const debit = ledgerAccounts.user(payin.accountId)
-      if (!(await moveMoney(tx, { ...payin, keyId }, { debit, cover }, now))) return insufficientBalance
+      const from = { debit, cover: spent.value }
+      if (!(await moveMoney(tx, { ...payin, keyId }, from, now))) return insufficientBalance
       return allow(await end(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
     },
     settleOnChain(tx, payin, seen, now) {
