@@ -255,7 +255,7 @@ export async function openMoney(
           effectId,
           prepared: ready?.value,
           async reserve(spend) {
-            const held = await guard.reserve(access.value, { holdId: effectId, ...spend }, spendStorage(tx))
+            const held = await guard.reserve(access.value, spend, spendStorage(tx))
             if (held.ok) mustReserve = false
             return held
           },
