@@ -15,7 +15,7 @@ export const isFastify = process.env['NEST_PLATFORM'] === 'fastify'
 
 /** Makes an application of a module, on the platform of this run. */
 export async function createApp(root: Type): Promise<INestApplication> {
-  const options = { rawBody: true, logger: false, abortOnError: false } as const
+  const options = { logger: false, abortOnError: false } as const
   if (isFastify) return NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter(), options)
   return NestFactory.create(root, new ExpressAdapter(), options)
 }

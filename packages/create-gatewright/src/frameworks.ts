@@ -196,7 +196,7 @@ await app.listen({ port, host: '127.0.0.1' })`,
     controllers: [PaymentsController],
     providers: [{ provide: PAY, useValue: pay }],
   }
-  return NestFactory.create(root, { rawBody: true }) // keeps the bytes of each body, which are compared`,
+  return NestFactory.create(root)`,
     listen: `const app = await createApp({ ...options, store }, pay)
 await app.listen(port, '127.0.0.1')`,
     testImports: [],

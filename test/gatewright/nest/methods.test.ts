@@ -83,7 +83,8 @@ t.test('nest: an adapter of another platform stops the start', async t => {
 
 t.test('nest: a program without a server has the parts', async t => {
   class App extends Root {}
-  Module({ imports: [GatewrightModule.forRoot(createWorld().options)] })(App)
+  const controllers = [paying([Post('payments'), declared])]
+  Module({ imports: [GatewrightModule.forRoot(createWorld().options)], controllers })(App)
   const app = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false })
   t.teardown(() => app.close())
   t.type(app.get(GatewrightParts).once, 'function')

@@ -1,18 +1,21 @@
-import { Controller, Module, Post, type Type } from '@nestjs/common'
+import { Controller, Module, Post, type INestApplication, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { ExpressAdapter } from '@nestjs/platform-express'
-import { FastifyAdapter } from '@nestjs/platform-fastify'
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express'
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import express from 'express'
 import { keepRawBody } from 'gatewright/express'
 import { GatewrightModule, Read, Write } from 'gatewright/nest'
 import t from 'tap'
-import { decorate, Root } from '../nest-app.ts'
-import { createWorld } from '../world.ts'
+import { decorate, Root, send } from '../nest-app.ts'
+import { createWorld, listening, type World } from '../world.ts'
 
 const adapters = { Express: () => new ExpressAdapter(), Fastify: () => new FastifyAdapter() }
 
 /** A module with one operation. */
-function moduleWith(operation: MethodDecorator, imports = 1): Type {
+function moduleWith(
+  operation: MethodDecorator,
+  { imports = 1, world = createWorld() }: { imports?: number; world?: World } = {},
+): Type {
   class Payments {
     create(): object {
       return {}
@@ -21,8 +24,7 @@ function moduleWith(operation: MethodDecorator, imports = 1): Type {
   decorate(Payments, 'create', [Post(), operation])
   Controller('payments')(Payments)
   class App extends Root {}
-  const { options } = createWorld()
-  const modules = Array.from({ length: imports }, () => GatewrightModule.forRoot(options))
+  const modules = Array.from({ length: imports }, () => GatewrightModule.forRoot(world.options))
   Module({ imports: modules, controllers: [Payments] })(App)
   return App
 }
@@ -33,20 +35,50 @@ for (const [name, adapter] of Object.entries(adapters)) {
     NestFactory.create(root, adapter(), { ...options, logger: false, abortOnError: false })
 
   t.test(
-    `${name}: an application whose bodies are not kept does not start, and says what to write`,
+    `${name}: starts and compares bodies with and without rawBody, and with a limit of its own`,
     async t => {
-      const app = await create(moduleWith(write()))
-      await t.rejects(app.init(), { message: /rawBody: true/ })
+      const withLimit = (app: INestApplication): unknown =>
+        name === 'Express'
+          ? (app as NestExpressApplication).useBodyParser('json', { limit: '1mb' })
+          : (app as NestFastifyApplication).useBodyParser(
+              'application/json',
+              { bodyLimit: 1e6 },
+              (_request, body, done) => done(null, JSON.parse(String(body))),
+            )
+      for (const [options, prepare] of [
+        [{}, undefined],
+        [{ rawBody: true }, undefined],
+        [{ rawBody: false }, undefined],
+        [{}, withLimit],
+      ] as const) {
+        const world = createWorld()
+        const app = await create(moduleWith(write(), { world }), options)
+        prepare?.(app)
+        await app.listen(0, '127.0.0.1')
+        const { url } = await listening(app.getHttpServer())
+        const sent = [{ amountCents: 1 }, { amountCents: 1 }, { amountCents: 2 }].map(body => ({ body }))
+        const statuses: string[] = []
+        for (const each of sent) {
+          const { status, replayed, json } = await send(world, url, each)
+          statuses.push(`${status} ${replayed ? 'replayed' : (json['error'] ?? 'done')}`)
+        }
+        t.same(
+          statuses,
+          ['201 done', '201 replayed', '400 idempotency_key_reused'],
+          JSON.stringify([options, prepare?.name]),
+        )
+        await app.close()
+      }
     },
   )
 
-  t.test(`${name}: starts with rawBody, with parsers of its own, and without a body to compare`, async t => {
+  t.test(`${name}: keeps no body of an application without a write, and starts without parsers`, async t => {
     const read = Read('payments.list', { scope: 'payments.read', methods: ['POST'] })
-    for (const app of [
-      await create(moduleWith(write()), { rawBody: true }),
-      await create(moduleWith(write()), { bodyParser: false }),
-      await create(moduleWith(read)),
-    ]) {
+    for (const [root, options] of [
+      [moduleWith(write()), { bodyParser: false }],
+      [moduleWith(read), {}],
+    ] as const) {
+      const app = await create(root, options)
       await app.init()
       await app.close()
     }
@@ -54,7 +86,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
   })
 
   t.test(`${name}: an application that imports the module twice does not start, and says so`, async t => {
-    await t.rejects(create(moduleWith(write(), 2), { rawBody: true }), {
+    await t.rejects(create(moduleWith(write(), { imports: 2 })), {
       message: /GatewrightModule is imported twice/,
     })
   })

@@ -68,7 +68,7 @@ class Payments {
 class App {}
 export async function run(): Promise<string[]> {
   if (typeof redisStore !== 'function') throw new Error('no store')
-  const app = await NestFactory.create(App, { rawBody: true, logger: false, abortOnError: false })
+  const app = await NestFactory.create(App, { logger: false, abortOnError: false })
   await app.listen(0, '127.0.0.1')
   const lines = await payTwice(app.getHttpServer().address().port)
   await app.close()

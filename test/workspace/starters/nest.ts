@@ -127,7 +127,7 @@ describe('payments', () => {
   beforeAll(async () => {
     Object.assign(GATEWRIGHT, kit.options)
     const module = await Test.createTestingModule({ imports: [AppModule] }).compile()
-    app = module.createNestApplication({ rawBody: true })
+    app = module.createNestApplication()
     await app.listen(0, '127.0.0.1')
     url = await app.getUrl()
   })
@@ -196,11 +196,6 @@ export const NEST: Starter = {
     spends: ({ amountCents }) => ({ amountCents, currency: 'USD' }),
   })
 `,
-    ),
-    'src/main.ts': MAIN.replace('create(AppModule)', 'create(AppModule, { rawBody: true })'),
-    'test/app.e2e-spec.ts': E2E_TEST.replace(
-      'createNestApplication()',
-      'createNestApplication({ rawBody: true })',
     ),
   },
   money: { 'test/money.e2e-spec.ts': MONEY_TEST },

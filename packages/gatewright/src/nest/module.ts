@@ -9,7 +9,7 @@ import { compose, type Declarations, type Operation, type Parts } from '../compo
 import { checkedOptions, type GatewrightOptions } from '../options.ts'
 import { assertInstances, httpMethodOf, operationsOf } from './controllers.ts'
 import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './methods.ts'
-import { assertPlatform, platformRequest, requireRawBody } from './platform.ts'
+import { assertPlatform, keepRawBodies, platformRequest } from './platform.ts'
 
 /** Options of `GatewrightModule.forRootAsync`, as other modules of Nest have them. */
 export interface AsyncOptions<Scope extends string = string> {
@@ -45,8 +45,8 @@ const MOUNTED = Symbol('gatewright')
 const OPTIONS = Symbol('gatewright options')
 
 /**
- * The access and policy layer of a Nest application on Express or Fastify. Import it once, in the root module, and create the
- * application with `rawBody: true`. Methods with `@Read`, `@Write` or `@Open` are guarded; others are as before.
+ * The access and policy layer of a Nest application on Express or Fastify. Import it once, in the root module. Methods with `@Read`,
+ * `@Write` or `@Open` are guarded; others are as before. With a `@Write`, the body parsers of Nest keep the bytes of bodies (`rawBody`).
  */
 // oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is a class
 export class GatewrightModule {
@@ -85,8 +85,7 @@ function mount(
   discovery: DiscoveryService,
   adapterHost: HttpAdapterHost,
 ): Mounted {
-  const { httpAdapter } = adapterHost
-  assertPlatform((httpAdapter as HttpAdapterHost['httpAdapter'] | undefined)?.getType())
+  assertPlatform((adapterHost.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined)?.getType())
   if (mountedOn.has(adapterHost))
     throw new TypeError(
       'GatewrightModule is imported twice, so that requests would be guarded twice: import GatewrightModule.forRoot once, in the root module',
@@ -96,7 +95,9 @@ function mount(
   const operations = new Map<unknown, Mountable>()
   for (const [method, declared] of operationsOf(discovery))
     operations.set(method, { declared, ...operationIn(declare, declared, httpMethodOf(method)) })
-  if ([...operations.values()].some(({ route }) => route.readsBody)) requireRawBody(httpAdapter)
+  const readsBodies = [...operations.values()].some(({ route }) => route.readsBody)
+  // A test module makes its adapter after this module.
+  if (readsBodies) adapterHost.init$.subscribe(() => keepRawBodies(adapterHost.httpAdapter))
   return {
     ...parts,
     http: expressGate(parts.gate, { body: 'kept' }),

@@ -54,29 +54,21 @@ export function platformRequest(context: ExecutionContext): PlatformRequest {
   return { key, request, response: reply.raw, send: wire => void sendReply(reply, wire) }
 }
 
-/** The members of an adapter of Nest that say which parsers it has. Undefined without a server, and before one is made, as in a test module. */
+/** The methods of an adapter of Nest that make body parsers. `rawBody`: whether they keep the bytes. */
 interface ParsingAdapter {
   registerParserMiddleware?(prefix: string | undefined, rawBody: boolean): unknown
-  /** Of Express: whether the application itself has mounted a middleware. */
-  isMiddlewareApplied?(name: string): boolean
-  /** Of Fastify. */
-  readonly _isParserRegistered?: boolean
+  useBodyParser?(type: unknown, rawBody: boolean, ...others: unknown[]): unknown
 }
 
 /**
- * Makes an application fail at its start whose body parsers are those of Nest and keep no bytes: the body of a repeat could not be compared.
- * One with parsers of its own (`bodyParser: false`, or `app.use(express.json({ verify: keepRawBody }))`) starts.
+ * Makes the body parsers of Nest keep the bytes of each body, as an application with `rawBody: true` does: the body of a repeat is compared
+ * by them. Parsers that the application mounts itself are as they are. An application without an HTTP server has no adapter.
  */
-export function requireRawBody(given: object | undefined): void {
-  const adapter: ParsingAdapter | undefined = given
-  const register = adapter?.registerParserMiddleware
-  if (!adapter || !register) return
-  adapter.registerParserMiddleware = (prefix, rawBody) => {
-    const hasOwn = adapter['_isParserRegistered'] ?? adapter.isMiddlewareApplied?.('jsonParser')
-    if (!rawBody && !hasOwn)
-      throw new TypeError(
-        'GatewrightModule: the application must keep raw bodies: write NestFactory.create(AppModule, { rawBody: true })',
-      )
-    return register.call(adapter, prefix, rawBody)
-  }
+export function keepRawBodies(given: object | null | undefined): void {
+  const adapter: ParsingAdapter = given ?? {}
+  const { registerParserMiddleware, useBodyParser } = adapter
+  if (registerParserMiddleware)
+    adapter.registerParserMiddleware = prefix => registerParserMiddleware.call(adapter, prefix, true)
+  if (useBodyParser)
+    adapter.useBodyParser = (type, _rawBody, ...others) => useBodyParser.call(adapter, type, true, ...others)
 }

@@ -24,8 +24,8 @@ export function keepRawBody(request: object, _response: unknown, bytes: Uint8Arr
 }
 
 /**
- * Nest (`rawBody: true`) and Cloud Functions keep the bytes in `request.rawBody`. A string there is ignored, because decoding
- * may have lost bytes.
+ * Nest (with `rawBody: true`, which `gatewright/nest` sets) and Cloud Functions keep the bytes in `request.rawBody`. A string there is
+ * ignored, because decoding may have lost bytes.
  */
 const bytesOf = (rawBody: unknown): Uint8Array | undefined =>
   rawBody instanceof Uint8Array ? rawBody : undefined

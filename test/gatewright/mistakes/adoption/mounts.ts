@@ -233,7 +233,7 @@ export const MOUNTS: readonly Mistake[] = [
       return () => trial.send(async request => app.fetch(request))
     },
   ),
-  start('Nest: no raw bodies', /rawBody: true/, async trial => {
+  firstRequest("Nest: the application's own parser keeps no bytes", /keepRawBody/, async trial => {
     class App extends Root {}
     Module({
       imports: [GatewrightModule.forRoot(trial.options() as never)],
@@ -241,7 +241,10 @@ export const MOUNTS: readonly Mistake[] = [
     })(App)
     const app = await NestFactory.create(App, { logger: false, abortOnError: false })
     trial.after(() => app.close())
-    await app.init()
+    app.use(express.json())
+    await app.listen(0, '127.0.0.1')
+    const { url } = await listening(app.getHttpServer())
+    return () => trial.sendTo(url)
   }),
   firstRequest(
     'Nest: decorators without the module',
