@@ -1,7 +1,6 @@
 import { keyDigest, type EpochMs } from '@gatewright/kernel'
 import { importVerificationKey } from '#platform/signature'
 import type { JWK } from 'jose'
-import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import type { GuardReason } from '../codes.ts'
 import { decodeSegment, typeMatcher, type Claims } from '../token/claims.ts'
 import { isCanonicalCompact } from '../token/compact.ts'
@@ -55,7 +54,8 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (typeof key === 'string') return key
   const problem = validateProofClaims(claims, facts)
   if (problem !== undefined) return problem
-  // `calculateJwkThumbprint` rejects for a key that lacks a member.
+  const { calculateJwkThumbprint } = await import('jose/jwk/thumbprint')
+  // It rejects for a key that lacks a member.
   const thumbprint = await calculateJwkThumbprint(key.jwk).catch(() => undefined)
   if (thumbprint === undefined) return 'the DPoP proof has no public key'
   if (thumbprint !== facts.thumbprint) return 'the DPoP proof is by another key'

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import * as base64url from 'jose/base64url'
+import { decodeBytes, encodeBytes } from '#platform/base64url'
 
 /** How long a nonce is accepted after it was issued. */
 const LIFE_MS = 300_000
@@ -27,7 +27,7 @@ export function serverNonces(secret: string, toleranceMs: number): ServerNonces 
     async issue(now) {
       const issued = now.toString(36)
       const signature = await crypto.subtle.sign('HMAC', await key, signedBytes(issued))
-      return `${issued}-${base64url.encode(new Uint8Array(signature))}`
+      return `${issued}-${encodeBytes(new Uint8Array(signature))}`
     },
     async check(nonce, now) {
       const [, issued, signature] =
@@ -36,7 +36,7 @@ export function serverNonces(secret: string, toleranceMs: number): ServerNonces 
       const isOurs = await crypto.subtle.verify(
         'HMAC',
         await key,
-        base64url.decode(signature),
+        decodeBytes(signature),
         signedBytes(issued),
       )
       const ageMs = now - parseInt(issued, 36)

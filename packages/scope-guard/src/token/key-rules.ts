@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import type { JWK } from 'jose'
-import * as base64url from 'jose/base64url'
+import { decodeBytes } from '#platform/base64url'
 
 const BY_CURVE: ReadonlyMap<string, string> = new Map([
   ['P-256', 'ES256'],
@@ -49,7 +49,7 @@ export function weaknessOf({ kty, kid, n = '', e = '' }: JWK): string | undefine
 function integerOf(text: string): bigint {
   let bytes: Uint8Array
   try {
-    bytes = base64url.decode(text)
+    bytes = decodeBytes(text)
   } catch {
     return 0n
   }

@@ -1,8 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { importVerificationKey } from '#platform/signature'
-import type { JWK } from 'jose'
-import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
+import type { createRemoteJWKSet, FetchImplementation, JWK } from 'jose'
 import { fetchDocument } from './fetch-json.ts'
 import { assertKeyUrl, failureOf } from './key-url.ts'
 import { algorithmName, algorithmOf, assertKeySet, findKey, weaknessOf } from './key-rules.ts'
@@ -94,34 +93,45 @@ export function checkedRemoteOptions(where: string, options: RemoteKeysOptions):
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource {
   const { maxAgeMs, cooldownMs, timeoutMs, allowHttp } = checkedRemoteOptions('remoteKeys', options)
   assertKeyUrl('remoteKeys', url, allowHttp)
-  const remote = createRemoteJWKSet(url, {
-    cacheMaxAge: maxAgeMs,
-    cooldownDuration: cooldownMs,
-    // jose's own limit reads a body without an end, and a garbage collection on Node 20 can cut it off from the response.
-    [customFetch]: async (target, { headers }) =>
-      new Response(await fetchDocument(target, timeoutMs, headers)),
-  })
-  const reload = async (): Promise<void> => {
+  const target = new URL(url)
+  // jose's own limit reads a body without an end, and a garbage collection on Node 20 can cut it off from the response.
+  const fetchKeys: FetchImplementation = async (address, { headers }) =>
+    new Response(await fetchDocument(address, timeoutMs, headers))
+  // Loaded when keys are first needed, because a process starts faster without it.
+  const load = async (): Promise<ReturnType<typeof createRemoteJWKSet>> => {
+    const { createRemoteJWKSet, customFetch } = await import('jose/jwks/remote')
+    return createRemoteJWKSet(target, {
+      cacheMaxAge: maxAgeMs,
+      cooldownDuration: cooldownMs,
+      [customFetch]: fetchKeys,
+    })
+  }
+  let loading: ReturnType<typeof load> | undefined
+  const reload = async ({ reload }: Awaited<ReturnType<typeof load>>): Promise<void> => {
     try {
-      await remote.reload()
+      await reload()
     } catch (cause) {
-      const failure = `the key set ${url.origin}${url.pathname} is unavailable: ${failureOf(cause)}`
+      const failure = `the key set ${target.origin}${target.pathname} is unavailable: ${failureOf(cause)}`
       throw new Fault('ERR_KEYS_UNAVAILABLE', failure, { cause })
     }
   }
-  const fetched = (): readonly JWK[] => remote.jwks()?.keys ?? []
-  const all = async (): Promise<readonly JWK[]> => {
-    if (!remote.fresh) await reload()
-    return fetched()
+  const fresh = async (): ReturnType<typeof load> => {
+    const remote = await (loading ??= load())
+    if (!remote.fresh) await reload(remote)
+    return remote
   }
+  const all = async (): Promise<readonly JWK[]> => keysOf(await fresh())
   const byId = async (kid: string): Promise<JWK | undefined> => {
-    const key = findKey(await all(), kid)
+    const remote = await fresh()
+    const key = findKey(keysOf(remote), kid)
     if (key || remote.coolingDown) return key
-    await reload()
-    return findKey(fetched(), kid)
+    await reload(remote)
+    return findKey(keysOf(remote), kid)
   }
   return Object.assign(byId, { all })
 }
+
+const keysOf = (remote: ReturnType<typeof createRemoteJWKSet>): readonly JWK[] => remote.jwks()?.keys ?? []
 
 /** An imported key with the only algorithm that it may be used with. */
 export interface PinnedKey {

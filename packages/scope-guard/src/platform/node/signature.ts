@@ -1,14 +1,14 @@
 import { constants, KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
 import type { CryptoKey } from 'jose'
-import { importJWK } from 'jose/key/import'
 import type { ImportVerificationKey } from '../../token/signature.ts'
 
 /**
  * Imports a key that `node:crypto` verifies with, synchronously: Web Crypto costs 1.5 to 4 times the CPU for promises and
  * threads (`npm run bench -- scope-guard`, tokens seen for the first time). jose imports the key, so that both platforms
- * accept the same keys.
+ * accept the same keys. It is loaded here, because a process starts faster without it.
  */
 export const importVerificationKey: ImportVerificationKey = async (jwk, algorithm) => {
+  const { importJWK } = await import('jose/key/import')
   // Extractable: Node deprecates key objects of keys that are not, and a public key is no secret.
   const key = KeyObject.from((await importJWK(jwk, algorithm, { extractable: true })) as CryptoKey)
   const digest = algorithm === 'EdDSA' ? null : `sha${algorithm.slice(2)}`
