@@ -1,8 +1,9 @@
 // `npm run pack:host -- FOLDER`: builds the host and writes a folder in which `npm ci` installs it alone, in the versions of this repository.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pack } from '../../pack.js'
 import { build, HOST } from './build.js'
 
 /** @typedef {{ version?: string, resolved?: string, link?: boolean, dependencies?: Record<string, string>, optionalDependencies?: Record<string, string> }} Locked */
@@ -32,18 +33,6 @@ function family(name, found = new Set()) {
   for (const each of Object.keys(dependencies))
     if (each.startsWith(SCOPE)) family(each.slice(SCOPE.length), found)
   return found
-}
-
-/**
- * Packs a package into a folder, and returns the name of the tarball.
- * @param {string} name
- * @param {string} folder
- * @returns {string}
- */
-function pack(name, folder) {
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
-  return JSON.parse(execFileSync('npm', args, { cwd: join(ROOT, 'packages', name), encoding: 'utf8' }))[0]
-    .filename
 }
 
 /**
@@ -77,7 +66,9 @@ if (folder === undefined) {
 }
 await build(HOST, process.stderr)
 mkdirSync(folder, { recursive: true })
-const tarballs = new Map([...family('reference-host')].map(name => [name, pack(name, folder)]))
+/** @type {Map<string, string>} */
+const tarballs = new Map()
+for (const name of family('reference-host')) tarballs.set(name, basename(await pack(name, folder)))
 const { version, license, engines } = readJson('packages/reference-host/package.json')
 const manifest = {
   name: 'gatewright-host',

@@ -1,8 +1,10 @@
-// What loading each package costs in a fresh process, beside jose and viem, and how much each takes on disk with its dependencies.
+// What loading each package costs in a fresh process, as it is published, beside jose and viem, and how much each takes on disk with its
+// dependencies.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { entriesOf, packageNames } from '../workspace/tree.ts'
+import { packTo } from '../workspace/pack.ts'
+import { entriesOf, manifest, packageNames } from '../workspace/tree.ts'
 import { median } from './arithmetic.ts'
 import { extent, reportMissed } from './extent.ts'
 import { columns } from './report.ts'
@@ -22,9 +24,22 @@ if (verdict.code !== 'invalid_signature') throw new Error('expected a check of t
 const load = (specifier: string): string => `await import('${specifier}')`
 /** Packages with an entry: `create-gatewright` is a command. */
 const importable = packageNames().filter(name => entriesOf(name).length > 0)
+/** A folder in which the packages are unpacked; the libraries are found in the checkout around it. */
+const PROJECT = 'build/import'
+const packageFolder = (name: string): string => join(PROJECT, 'node_modules', manifest(name).name)
+rmSync(PROJECT, { recursive: true, force: true })
+for (const name of importable) {
+  mkdirSync(packageFolder(name), { recursive: true })
+  const args = ['xzf', packTo(PROJECT, name), '--strip-components=1', '-C', packageFolder(name)]
+  if (spawnSync('tar', args).status !== 0) throw new Error(`${name} could not be unpacked`)
+}
+
 const programs: Readonly<Record<string, string>> = {
   'an empty process': '',
   ...Object.fromEntries(importable.map(name => [name, load(entriesOf(name)[0] as string)])),
+  express: load('express'),
+  'express, gatewright/express': `${load('express')}; ${load('gatewright/express')}`,
+  'gatewright/express': load('gatewright/express'),
   'http/express': load('@gatewright/http/express'),
   'http/fetch': load('@gatewright/http/fetch'),
   'signature-verifier, first proof': FIRST_PROOF,
@@ -36,7 +51,7 @@ const programs: Readonly<Record<string, string>> = {
 function cpuOf(program: string): number {
   const script = `${program}\nconst { user, system } = process.cpuUsage(); console.log((user + system) / 1000); process.exit()`
   const args = ['--input-type=module', '-e', script]
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: PROJECT, encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
   return Number(stdout)
 }
@@ -68,7 +83,7 @@ function installed(folder: string, found: Set<string> = new Set()): Set<string> 
   for (const name of Object.keys(dependencies)) {
     const own = join(folder, 'node_modules', name)
     const sibling = name.startsWith('@gatewright/')
-      ? join('packages', name.slice(12))
+      ? packageFolder(name.slice(12))
       : join('node_modules', name)
     installed(existsSync(own) ? own : sibling, found)
   }
@@ -76,8 +91,8 @@ function installed(folder: string, found: Set<string> = new Set()): Set<string> 
 }
 
 const megabytes = (name: string): string => {
-  if (!packageNames().includes(name)) return ''
-  const folders = [...installed(join('packages', name))]
+  if (!importable.includes(name)) return ''
+  const folders = [...installed(packageFolder(name))]
   const bytes = folders.reduce((sum, folder) => sum + bytesBelow(folder), 0)
   return `${(bytes / 1e6).toFixed(1)} MB in ${folders.length} packages`
 }

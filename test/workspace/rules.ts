@@ -129,6 +129,12 @@ function brokenStorageRule({ package: name, path, found }: Site): Violation[] {
     : [`${path}: deciding code takes only types, of the port, from storage: ${found.specifier}`]
 }
 
+/** What the bundles of a package leave outside: those of the programs, and those for require. */
+const IMPORTED_BY_BUNDLES: Readonly<Record<string, readonly string[]>> = {
+  'reference-host': ['redis', 'koa-compose'],
+  gatewright: ['lru-cache'],
+}
+
 /**
  * An import that is not declared works by luck of hoisting; a declared one that is not imported is a burden, unless it is a peer of a
  * package that it needs: strict package managers find such a peer only if it is declared again.
@@ -140,8 +146,7 @@ function brokenDeclarations(given: Package, packages: readonly Package[]): Viola
   const undeclared = [...imported].filter(name => !given.dependencies.includes(name as string))
   const needed = packages.filter(({ name }) => given.dependencies.includes(`${SCOPE}${name}`))
   const peers = needed.flatMap(({ peers = [] }) => peers)
-  // The bundles of the programs import what they leave outside.
-  const bundled = given.name === 'reference-host' ? ['redis', 'koa-compose'] : []
+  const bundled = IMPORTED_BY_BUNDLES[given.name] ?? []
   const unused = given.dependencies.filter(
     name => !imported.has(name) && !peers.includes(name) && !bundled.includes(name),
   )

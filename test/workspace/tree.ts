@@ -7,6 +7,8 @@ import type { Package, Source } from './rules.ts'
 export interface Manifest {
   readonly name: string
   readonly dependencies?: Readonly<Record<string, string>>
+  /** Libraries that are inside the bundles of the published package. */
+  readonly devDependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   /** Only frameworks whose own copy a package must use, such as Nest with its decorators. */
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -32,8 +34,9 @@ export function entriesOf(name: string): string[] {
 }
 
 /** What a package may import. */
-function declaredBy({ dependencies, optionalDependencies, peerDependencies }: Manifest): object {
-  return { ...dependencies, ...optionalDependencies, ...peerDependencies }
+function declaredBy(manifest: Manifest): object {
+  const { dependencies, devDependencies, optionalDependencies, peerDependencies } = manifest
+  return { ...dependencies, ...devDependencies, ...optionalDependencies, ...peerDependencies }
 }
 
 /** The scripts of the pages. */

@@ -60,12 +60,12 @@ function installed(folder: string, found: Set<string> = new Set()): Set<string> 
   return found
 }
 
-t.test('gatewright and all that it depends on take at most 9.8 MB, of which lru-cache takes 3.6', t => {
+t.test('gatewright and all that it depends on take at most 8.2 MB, of which lru-cache takes 3.6', t => {
   const { stdout } = spawnSync('du', ['-ck', ...installed(join(project, 'node_modules/gatewright'))], {
     encoding: 'utf8',
   })
   const kilobytes = Number(/^(\d+)\s+total$/m.exec(stdout)?.[1])
-  t.ok(kilobytes <= 9800, `${kilobytes} KB`)
+  t.ok(kilobytes <= 8200, `${kilobytes} KB`)
   t.comment(`gatewright is installed in ${kilobytes} KB`)
   t.end()
 })
