@@ -1,9 +1,8 @@
-import { call, type Problem } from '../shared/api.ts'
+import { call, type Reply } from '../shared/api.ts'
 import { button, el, type Child } from '../shared/dom.ts'
-import { chooseWallet, type SignInFlow } from './sign-in-flow.ts'
+import { readHost } from '../shared/host.ts'
+import { forgetSession, type StoredSession } from './console/stored-session.ts'
 import { show, showFailure } from './screen.ts'
-import type { SignedIn } from './sign-in.ts'
-import type { Signer } from './signer.ts'
 
 interface Link {
   readonly url: string
@@ -48,28 +47,34 @@ const STATUSES: Readonly<Record<string, readonly [tone: Tone, name: string, mean
   canceled: ['warn', 'Canceled', 'The application was canceled. You can send another one.'],
 }
 
-/** Shows the status of the identity check of the signed-in account. */
-export async function showKyc({ token }: SignedIn, _: Signer, flow: SignInFlow): Promise<void> {
-  const again = (): void => chooseWallet(flow)
+/** Shows the status of the identity check of an account. `signIn` is called when its session has ended. */
+export async function showKyc(
+  { sessionToken: token }: Pick<StoredSession, 'sessionToken'>,
+  signIn: () => void): Promise<void> {
+  const again = (): Promise<void> => showKyc({ sessionToken: token }, signIn)
   const isShown = show({
     title: 'Your identity check',
     body: [el('p', { class: 'waiting' }, 'Asking the host.')],
   })
   const read = await readApplication(token)
   if (!isShown()) return
+  if (!read.ok && read.problem.status === 401) {
+    forgetSession()
+    return signIn()
+  }
   if (!read.ok) {
-    const { problem } = read
     showFailure({
       title: 'The state cannot be shown',
       text: ['Nothing has changed.'],
-      problem,
-      actions: [['Sign in again', again]],
+      problem: read.problem,
+      actions: [['Try again', again]],
     })
     return
   }
-  const { status, reason, completionLink, externalVerificationLink } = read.application
+  const { status, reason, completionLink, externalVerificationLink } = read.data
   const [tone, name, meaning] = STATUSES[status] ?? (['warn', status, ''] as const)
   const isPlay = [completionLink, externalVerificationLink].some(link => link !== null && isHere(link))
+  const canApprove = readHost().environment === 'sandbox' && status !== 'approved'
   show({
     title: 'Your identity check',
     body: [
@@ -82,29 +87,36 @@ export async function showKyc({ token }: SignedIn, _: Signer, flow: SignInFlow):
         { class: 'buttons' },
         linkTo(completionLink, 'Complete the application'),
         linkTo(externalVerificationLink, 'Prove who you are'),
-        button('Sign in again to refresh', again),
-        // An address without a fragment loads the page anew, which then signs in to the console.
+        canApprove && button('Approve my identity (sandbox)', () => approve(token, again)),
+        button('Refresh', again),
+        // An address without a fragment loads the page anew, which then shows the console of this session.
         el('a', { class: 'button', href: location.pathname }, 'Open my account'),
       ),
     ],
   })
 }
 
-/** Reads the application in a console session, because a web token can read nothing. */
-async function readApplication(
-  token: string,
-): Promise<{ ok: true; application: Application } | { ok: false; problem: Problem }> {
-  const opened = await call<{ sessionToken: string; sessionId: string }>('/auth/console', {
-    method: 'POST',
-    token,
+async function approve(token: string, again: () => Promise<void>): Promise<void> {
+  const reply = await call('/user/v1/sandbox/kyc', { body: { status: 'approved' }, token })
+  if (reply.ok) return again()
+  showFailure({
+    title: 'Your identity was not approved',
+    text: ['Nothing has changed.'],
+    problem: reply.problem,
+    actions: [['Back', again]],
   })
-  if (!opened.ok) return opened
-  const { sessionToken, sessionId } = opened.data
-  const kyc = await call<{ application: Application }>('/user/v1/kyc/status', { token: sessionToken })
-  // The session is not needed after this. If ending it fails, it expires.
-  void call(`/user/v1/sessions/${sessionId}`, { method: 'DELETE', token: sessionToken })
-  if (!kyc.ok) return kyc.problem.code === 'not_found' ? { ok: true, application: NOT_SUBMITTED } : kyc
-  return { ok: true, application: kyc.data.application }
+}
+
+/** Reads the application. Without one its status is a 404, which a browser reports as an error: the user says whether there can be one. */
+async function readApplication(token: string): Promise<Reply<Application>> {
+  const user = await call<{ user: { kycStatus: string } }>('/user/v1/users', { token })
+  if (!user.ok) return user
+  const { kycStatus } = user.data.user
+  if (kycStatus === 'not_submitted') return { ok: true, data: NOT_SUBMITTED }
+  const kyc = await call<{ application: Application }>('/user/v1/kyc/status', { token })
+  if (kyc.ok) return { ok: true, data: kyc.data.application }
+  // A sandbox can approve without an application.
+  return kyc.problem.status === 404 ? { ok: true, data: { ...NOT_SUBMITTED, status: kycStatus } } : kyc
 }
 
 /** The note for a sandbox: it checks nobody, so its link leads to this page. */

@@ -1,13 +1,14 @@
 import { el } from '../shared/dom.ts'
 import { inspectRequest } from './cli/request.ts'
-import { openConsole, showConsole, type ConsoleActions } from './console/index.ts'
-import { readStoredSession, type StoredSession } from './console/stored-session.ts'
+import { openConsole, openSession, showConsole, type ConsoleActions } from './console/index.ts'
+import { readStoredSession, storeSession, type StoredSession } from './console/stored-session.ts'
 import { showRequestOver } from './failures.ts'
 import { askToSign, chooseWallet, useTestWallet, type SignInFlow } from './sign-in-flow.ts'
 import { createKey } from './key/create.ts'
 import { showKyc } from './kyc.ts'
 import { readPurpose, type Purpose } from './purpose.ts'
 import { currentScreen, show, showFailure } from './screen.ts'
+import type { SignedIn } from './sign-in.ts'
 import { findSigner, type Signer } from './signer.ts'
 
 /** Starts the page for the purpose that its address names. */
@@ -15,8 +16,8 @@ export function start(): void {
   const purpose = readPurpose()
   if (purpose.kind === 'cli') return void openRequest(purpose.requestId)
   const flow = accountFlow(purpose)
-  const kept = purpose.kind === 'account' ? readStoredSession() : undefined
-  if (kept) return resume(kept, flow)
+  const kept = readStoredSession()
+  if (kept) return purpose.kind === 'kyc' ? void showKyc(kept, () => chooseWallet(flow)) : resume(kept, flow)
   return purpose.kind === 'account' && purpose.testWallet ? useTestWallet(flow) : chooseWallet(flow)
 }
 
@@ -59,13 +60,32 @@ function accountFlow({ kind }: Purpose): SignInFlow {
         ? 'Sign in to see your identity check. Choose your wallet.'
         : 'Choose your wallet. Signing is free and moves no money.',
     signedIn(signedIn, signer) {
-      if (kind === 'kyc') return void showKyc(signedIn, signer, flow)
+      if (kind === 'kyc') return void openKyc(signedIn, signer, flow)
       const actions = consoleActions(flow, signedIn.session.address, signer)
       return void openConsole(signedIn, signer.wallet, actions)
     },
     signInHere,
   }
   return flow
+}
+
+/** Opens a session after a sign-in, as for the console, and shows the identity check of its account. */
+async function openKyc(signedIn: SignedIn, { wallet }: Signer, flow: SignInFlow): Promise<void> {
+  const signIn = (): void => chooseWallet(flow)
+  const isShown = currentScreen()
+  const opened = await openSession(signedIn, wallet)
+  if (!isShown()) return undefined
+  if (opened.ok) {
+    storeSession(opened.data)
+    return showKyc(opened.data, signIn)
+  }
+  showFailure({
+    title: 'The state cannot be shown',
+    text: ['Nothing has changed.'],
+    problem: opened.problem,
+    actions: [['Sign in again', signIn]],
+  })
+  return undefined
 }
 
 /** Shows the console of the session that this tab kept over a reload. */

@@ -1,4 +1,4 @@
-import { call } from '../../shared/api.ts'
+import { call, type Reply } from '../../shared/api.ts'
 import { button, el } from '../../shared/dom.ts'
 import { when } from '../../shared/time.ts'
 import { isScreenHeld, show, showFailure } from '../screen.ts'
@@ -11,26 +11,35 @@ import { forgetSession, storeSession, type ConsoleSession, type StoredSession } 
 
 export type { ConsoleActions } from './context.ts'
 
-/** Exchanges the web token of a sign-in for a console session, and shows the console at the address of the window. */
-export async function openConsole(
+/** Exchanges the web token of a sign-in for a console session. */
+export async function openSession(
   { token, session: { address } }: SignedIn,
   { name, rdns }: Pick<Wallet, 'name' | 'rdns'>,
+): Promise<Reply<StoredSession>> {
+  const opened = await call<ConsoleSession>('/auth/console', { method: 'POST', token })
+  if (!opened.ok) return opened
+  const { sessionToken, sessionId, expiresAt } = opened.data
+  return { ok: true, data: { sessionToken, sessionId, expiresAt, address, wallet: { name, rdns } } }
+}
+
+/** Opens a console session after a sign-in, and shows the console at the address of the window. */
+export async function openConsole(
+  signedIn: SignedIn,
+  wallet: Pick<Wallet, 'name' | 'rdns'>,
   actions: ConsoleActions,
 ): Promise<void> {
   const isShown = show({
     title: 'Opening your account',
     body: [el('p', { class: 'waiting' }, 'Asking the host for a session of an hour.')],
   })
-  const opened = await call<ConsoleSession>('/auth/console', { method: 'POST', token })
+  const opened = await openSession(signedIn, wallet)
   if (!isShown()) return
   if (opened.ok) {
-    const { sessionToken, sessionId, expiresAt } = opened.data
-    const session = { sessionToken, sessionId, expiresAt, address, wallet: { name, rdns } }
-    storeSession(session)
-    return showConsole(session, actions)
+    storeSession(opened.data)
+    return showConsole(opened.data, actions)
   }
   const { problem } = opened
-  const again = (): unknown => actions.signAgain(next => void openConsole(next, { name, rdns }, actions))
+  const again = (): unknown => actions.signAgain(next => void openConsole(next, wallet, actions))
   showFailure({
     title: 'Your account cannot be shown',
     text: ['You have signed in, and nothing else has happened.'],

@@ -30,10 +30,32 @@ export function storeSession(session: StoredSession): void {
   }
 }
 
+/** Whether the person has hidden the open steps of the set-up. It is kept as long as the session. */
+const SETUP_HIDDEN = 'gatewright.setup-hidden'
+
+/** Hides the open steps of the set-up until the next sign-in. */
+export function hideSetup(): void {
+  try {
+    sessionStorage.setItem(SETUP_HIDDEN, 'yes')
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the open steps of the set-up are hidden. */
+export function isSetupHidden(): boolean {
+  try {
+    return sessionStorage.getItem(SETUP_HIDDEN) !== null
+  } catch {
+    return false
+  }
+}
+
 /** Removes the stored session. */
 export function forgetSession(): void {
   try {
     sessionStorage.removeItem(NAME)
+    sessionStorage.removeItem(SETUP_HIDDEN)
   } catch {
     return undefined
   }

@@ -7,6 +7,7 @@ import type { ConsoleContext } from '../context.ts'
 import { listRow } from '../list-row.ts'
 import { withSignedKey } from '../signed-key.ts'
 import { load, problemNote, section, unlessUnknown } from '../states.ts'
+import { hideSetup, isSetupHidden } from '../stored-session.ts'
 import type { Agreement, Application, Step } from '../wire.ts'
 
 /** The title of each onboarding step, and a text about how to complete it. */
@@ -64,23 +65,36 @@ function render(context: ConsoleContext, { steps, next }: Onboarding, reload: ()
   const open = steps.filter(({ status }) => status === 'open')
   const isFunded = steps.some(({ step, status }) => step === 'funding' && status === 'done')
   const all = [progress(steps.length - open.length, steps.length), list]
-  if (open.length > 0) return isFunded ? [inOneLine(open, all)] : all
+  if (open.length > 0 && !isFunded) return all
+  if (open.length > 0 && !isSetupHidden()) return [inOneLine(open, all)]
   // The caller has the section in the document by now, or puts it there in this turn.
-  queueMicrotask(() => document.querySelector('.setup')?.remove())
+  queueMicrotask(removeSection)
   return []
 }
 
-/** The open steps in one line, which opens: an account that has money works without them. */
+const removeSection = (): void => document.querySelector('.setup')?.remove()
+
+/** The open steps in one line, which opens, and can be hidden: an account that has money works without them. */
 function inOneLine(open: readonly Step[], all: readonly Child[]): HTMLElement {
   const names = open.map(({ step }) => SHORT[step] ?? step).join(', ')
   // Read again after a step, it stays as the person has it.
   const isOpen = document.querySelector<HTMLDetailsElement>('.setup details')?.open === true
-  return el(
+  const hide = button(
+    'Hide',
+    () => {
+      hideSetup()
+      removeSection()
+      announce('The set-up is hidden until you sign in again.')
+    },
+    'small',
+  )
+  const details = el(
     'details',
     { open: isOpen },
     el('summary', {}, `${counted(open.length, 'step')} left: ${names}`),
     el('div', { class: 'lines' }, ...all),
   )
+  return el('div', { class: 'one-line' }, details, hide)
 }
 
 /** Shows how many of the steps are done, as a bar and in words. */
