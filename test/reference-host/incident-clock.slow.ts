@@ -119,10 +119,7 @@ async function byCommand(t: Test, stores: string, env: Readonly<Record<string, s
   const script = `printf %s "$LEAKED_KEY" | '${process.execPath}' ${PROGRAMS.command} keys revoke - --cards lock --yes`
   const plain = { PATH: process.env['PATH'], LEAKED_KEY: key, ...all }
   await clock(t, `Operator, command, ${stores}`, thief, [
-    [
-      'the command',
-      () => run('sh', ['-ec', script], { env: plain }),
-    ],
+    ['the command', () => run('sh', ['-ec', script], { env: plain })],
   ])
 }
 

@@ -118,16 +118,21 @@ export function blocked(block: Block): GuardDenial & SpendDenial {
 }
 
 /**
- * Denies a call that would exceed a cap of which `used` is used. The details say the size of the cap, what remains of it, what was
+ * Denies a call that would exceed the cap at `index` of those that it counts against, of which `used` is used. The details say the size of the cap, what remains of it, what was
  * requested, and when the next window begins.
  */
-export function exceeded(counter: CounterItem, used: number): GuardDenial & SpendDenial {
+export function exceeded(
+  counters: readonly CounterItem[],
+  index: number,
+  used: number,
+): GuardDenial & SpendDenial {
+  const counter = counters[index] as CounterItem
   const { item, rule, policyId, window } = counter
   const { unit, cap, amount, expiresAt } = item
   const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
   const remaining = Math.max(0, cap - used)
   const block = { rule, policyId, window, unit, remaining, resetsAt, requested: amount, limit: cap }
-  return policyDenial(block, exceededMessage(counter, remaining))
+  return policyDenial(block, exceededMessage(counter, remaining, counters))
 }
 
 /** Makes the denial of a policy, with the key that has the policy: the first one of its lineage. A policy of a session has none. */

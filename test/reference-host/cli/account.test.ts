@@ -94,6 +94,17 @@ t.test('creates, lists and revokes keys below that of the login', async t => {
   const made = await run('my-keys', 'create', 'agent', '--daily', '5.00', '--json')
   const { userKeyId } = JSON.parse(made.output) as { userKeyId: string }
   t.match(await run('my-keys', 'list'), { code: 0, output: new RegExp(`^${userKeyId} +agent +live `, 'm') })
+  const loose = JSON.parse((await run('my-keys', 'create', 'loose', '--json')).output) as {
+    userKeyId: string
+  }
+  const limits = JSON.parse((await run('my-keys', 'list', '--json')).output) as {
+    id: string
+    policy: unknown
+  }[]
+  t.notMatch(limits.find(({ id }) => id === loose.userKeyId)?.policy, { dailySpendCapCents: 4000 })
+  const { output: listed } = await run('my-keys', 'list')
+  t.match(listed, new RegExp(`^${loose.userKeyId} .* 40\\.00 USD a day`, 'm'), 'a limit from above')
+  t.match(listed, new RegExp(`^${userKeyId} .* 5\\.00 USD a day`, 'm'), 'the lower one')
   t.match(await run('my-keys', 'revoke', userKeyId), { code: 2, output: /needs --yes without a terminal/ })
   t.match(await run('my-keys', 'revoke', userKeyId, '--yes'), { code: 0, output: `${userKeyId} is revoked.` })
   t.match(await run('my-keys', 'list'), { output: new RegExp(`^${userKeyId} +agent +revoked `, 'm') })

@@ -72,6 +72,37 @@ t.test('lists refused requests and writes with the reason, and no reads that suc
   t.same((second.body.data['requests'] as unknown[]).length, 4, 'the 400 is one of them')
 })
 
+t.test('keeps the sentence that each refusal was sent with', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const agent = await keyBelow(token, { policy: { denyOperations: ['payments.*'] } })
+  const to = { walletAddress: newWallet().address }
+  const refused = [
+    await moneyUser(host.send, { token }).write('/payments', { to }),
+    await moneyUser(host.send, { token }).write('/payments', { to, amountCents: 1, currency: 'EUR' }),
+    await moneyUser(host.send, { token }).write('/payments', { to, amountCents: 1 }),
+    await host.send('/user/v1/cards/card_none', {
+      method: 'PATCH',
+      body: { status: 'locked' },
+      headers: { ...bearer(token), 'idempotency-key': randomUUID() },
+    }),
+    await moneyUser(host.send, { token }).write('/bills', {}),
+    await moneyUser(host.send, { token: agent.token }).write('/payments', { to, amountCents: 1 }),
+    await host.send('/user/v1/keys/none', { method: 'DELETE', headers: bearer(token) }),
+    await host.send('/user/v1/keys/none/caps', { headers: bearer(token) }),
+    await host.send('/user/v1/transactions?limit=0', { headers: bearer(token) }),
+    await host.send('/user/v1/sessions/none', { method: 'DELETE', headers: bearer(token) }),
+  ]
+  const kept = await listed(token, '?limit=100')
+  for (const { status, body, headers } of refused) {
+    t.ok(status >= 400, JSON.stringify(body))
+    const row = kept.find(({ id }) => id === headers.get('x-request-id'))
+    t.equal(row?.['message'], body['message'])
+    t.match(row?.['message'], /[.?!]$/)
+  }
+  t.equal(refused[6]?.body['message'], 'No key has this id.')
+  t.equal(refused[7]?.body['message'], 'No key has this id.')
+})
+
 t.test('shows a request by the id of its response, with what would be decided now', async t => {
   const { token } = await bootstrapUser(host.send)
   const agent = await keyBelow(token, { policy: { dailySpendCapCents: 1000 } })

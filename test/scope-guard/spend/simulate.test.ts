@@ -114,6 +114,11 @@ t.test('says in words what was requested, what is left, and when it resets', asy
     await message({ dailyWithdrawalCapCents: 16_500 }),
     'Withdrawals with this key are limited to 165.00 USD a day: 165.00 USD left, 450.00 USD requested. It resets at 00:00 UTC.',
   )
+  t.match(
+    await message({ dailySpendCapCents: 40_000, dailyWithdrawalCapCents: 40_000 }),
+    /^Spending with this key is limited to 400\.00 USD a day \(withdrawals too\): 400\.00 USD left/,
+  )
+  t.notMatch(await message({ dailySpendCapCents: 40_000, dailyWithdrawalCapCents: 50_000 }), / too\)/)
   t.match(await message({ dailySpendCapCents: 100 }), /^Spending with this key is limited to 1.00 USD a day/)
   t.equal(
     await message({ maxAuthAmountCents: 100_000 }, 123_456),

@@ -2,6 +2,7 @@ import type { Decision } from '@gatewright/http'
 import { storableText } from '@gatewright/kernel/internal'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
+import { sentence } from '../http/mount/sentence.ts'
 import { hasCode } from './cause.ts'
 import { insertRequests, NO_ACCOUNT, READ_METHODS, requests, type RecordedRequest } from './requests.ts'
 
@@ -171,7 +172,7 @@ function recordOf(decision: Decision, accountId: string, now: number): RecordedR
     code: shortOrNull(code),
     rule: shortOrNull(rule),
     reason: shortOrNull(reason),
-    message: denial === undefined ? null : storableText(denial.message, MAX_MESSAGE),
+    message: denial === undefined ? null : storableText(sentence(denial.message, denial.field), MAX_MESSAGE),
     field: shortOrNull(denial?.field),
     details: shortDetails(denial?.details),
     replayed,

@@ -50,7 +50,8 @@ const STATUSES: Readonly<Record<string, readonly [tone: Tone, name: string, mean
 /** Shows the status of the identity check of an account. `signIn` is called when its session has ended. */
 export async function showKyc(
   { sessionToken: token }: Pick<StoredSession, 'sessionToken'>,
-  signIn: () => void): Promise<void> {
+  signIn: () => void,
+): Promise<void> {
   const again = (): Promise<void> => showKyc({ sessionToken: token }, signIn)
   const isShown = show({
     title: 'Your identity check',

@@ -38,15 +38,31 @@ const NO_PAYEE = 'A policy of this key lists payees, and this payment names none
 
 const named = (payee: unknown): string => [payee].flat().join(' or ')
 
-/** Says which cap a call would exceed: its size, what is left of it, what was requested, and when it resets. */
-export function exceededMessage({ item, rule, window, operations }: CounterItem, remaining: number): string {
+/**
+ * Says which cap a call would exceed: its size, what is left of it, what was requested, and when it resets. `others` are the caps that the call
+ * counts against, too: one of the same size is named, because raising the first one alone would change nothing.
+ */
+export function exceededMessage(
+  { item, rule, window, operations }: CounterItem,
+  remaining: number,
+  others: readonly CounterItem[],
+): string {
   const { unit, cap, amount, expiresAt } = item
   const what = operations === undefined ? (SUBJECTS[rule] ?? 'Spending') : listed(operations)
   const size = unit === 'cents' ? dollars(cap) : cap === 1 ? '1 call' : `${cap} calls`
   const left = unit === 'cents' ? dollars(remaining) : String(remaining)
   const requested = unit === 'cents' ? `, ${dollars(amount)} requested` : ''
   const verb = what === 'Spending' ? 'is' : 'are'
-  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}: ${left} left${requested}. ${resets(window, expiresAt)}`
+  const equal = others.find(
+    each =>
+      each.rule !== rule &&
+      each.window === window &&
+      each.item.unit === unit &&
+      each.item.cap === cap &&
+      each.operations === undefined,
+  )
+  const too = equal === undefined ? '' : ` (${(SUBJECTS[equal.rule] ?? 'Spending').toLowerCase()} too)`
+  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}${too}: ${left} left${requested}. ${resets(window, expiresAt)}`
 }
 
 const SUBJECTS: Readonly<Record<string, string>> = { dailyWithdrawalCapCents: 'Withdrawals' }

@@ -41,7 +41,7 @@ export async function reserveSpend(
       throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
     }
     if (reserved.outcome === 'over') {
-      return withEvidence(exceeded(items[reserved.index] as CounterItem, reserved.used), evidence)
+      return withEvidence(exceeded(items, reserved.index, reserved.used), evidence)
     }
   }
   const requested = { amountCents, currency }
@@ -61,9 +61,7 @@ export async function countCall(
   const { items } = plan
   if (items.length === 0) return undefined
   const reserved = await reserveItems(access.session.accountId, null, items, dependencies)
-  return reserved.outcome === 'over'
-    ? exceeded(items[reserved.index] as CounterItem, reserved.used)
-    : undefined
+  return reserved.outcome === 'over' ? exceeded(items, reserved.index, reserved.used) : undefined
 }
 
 /** Call it only if there are items: then there is a store. */
@@ -96,5 +94,5 @@ export async function simulateSpend(
   )
   const used = usage.map(counter => counter.used)
   const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
-  return index < 0 ? allow(undefined) : exceeded(items[index] as CounterItem, used[index] as number)
+  return index < 0 ? allow(undefined) : exceeded(items, index, used[index] as number)
 }

@@ -136,4 +136,4 @@ export function mergeWrites(...writes: readonly KeyWrite[]): KeyWrite {
 }
 
 /** The denial for a key that does not exist, or that the caller may not see. */
-export const keyNotFound: IssuerDenial = deny('not_found', 'no such key')
+export const keyNotFound: IssuerDenial = deny('not_found', 'no key has this id')

@@ -19,9 +19,8 @@ const listKeys: StartCommand = {
     const login = await readLogin(env)
     const headers = await sessionOf(login)
     const { data } = await call(login.host, '/user/v1/keys?limit=100', { method: 'GET', headers })
-    const keys = rowsOf(login.host, data, 'keys').filter(
-      key => (key['console'] === true) === flags.has('consoles'),
-    )
+    const listed = rowsOf(login.host, data, 'keys')
+    const keys = listed.filter(key => (key['console'] === true) === flags.has('consoles'))
     const stateOf = ({ revokedAt, expiresAt }: Row): string => {
       if (revokedAt !== null) return 'revoked'
       return typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'live'
@@ -42,7 +41,7 @@ const listKeys: StartCommand = {
           `${key['id'] === login.keyId ? '* ' : ''}${typeof key['label'] === 'string' ? key['label'] : '-'}`,
           stateOf(key),
           key['lastUsedAt'],
-          limitWords([key['policy']].flat().flatMap(limitsOf)) || null,
+          limitWords(policiesThatBind(key, listed).flatMap(limitsOf)) || null,
           key['scopes'],
         ]),
         dropFirst: ['SCOPES', 'LAST USED'],
@@ -50,6 +49,22 @@ const listKeys: StartCommand = {
       empty: 'No keys.',
     }
   },
+}
+
+/** The most keys above a key; a host that says otherwise is not followed further. */
+const MAX_ABOVE = 8
+
+/** The policies that bind a key: its own, and those of the keys above it that are listed. */
+function policiesThatBind(key: Row, listed: readonly Row[]): unknown[] {
+  const policies: unknown[] = []
+  let above: Row | undefined = key
+  for (let n = 0; above !== undefined && n <= MAX_ABOVE; n++) {
+    policies.push(...[above['policy']].flat())
+    const lineageId: unknown = above['parentLineageId']
+    // The newest of a lineage is listed first: it has the policies that bind.
+    above = lineageId === null ? undefined : listed.find(each => each['lineageId'] === lineageId)
+  }
+  return policies
 }
 
 function newKeyOf({ positional: [label = ''], options }: CommandArguments) {

@@ -45,7 +45,7 @@ export function readKeyCaps({ issuer, guard }: Pick<HostServices, 'issuer' | 'gu
       const visible = await issuer.visibleKeys(callerOf(caller))
       if (!visible.ok) return visible
       const key = visible.value.find(({ id }) => id === params['keyId'])
-      if (!key) return deny('not_found', 'no such key')
+      if (!key) return deny('not_found', 'No key has this id.')
       const above = new Set(key.policyIds.slice(0, key.inheritedPolicies))
       const caps = (await guard.caps(keySession(key))).map(cap => ({
         ...capData(cap),
