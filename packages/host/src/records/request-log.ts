@@ -2,7 +2,7 @@ import type { Decision } from '@gatewright/http'
 import { storableText } from '@gatewright/kernel/internal'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { sentence } from '../http/mount/sentence.ts'
+import { sentence } from './sentence.ts'
 import { hasCode } from './cause.ts'
 import { insertRequests, NO_ACCOUNT, READ_METHODS, requests, type RecordedRequest } from './requests.ts'
 

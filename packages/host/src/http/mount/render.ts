@@ -4,7 +4,7 @@ import type { HeaderField, Clock } from '@gatewright/kernel'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import { commonHeaders } from '../cors.ts'
 import { openResponses, wantsOpenResponses } from './open-responses.ts'
-import { sentence } from './sentence.ts'
+import { sentence } from '../../records/sentence.ts'
 import type { Operation, Success } from '../operations/operation.ts'
 
 /** The services that rendering uses. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sentence } from '#packages/host/dist/http/mount/sentence.js'
+import { sentence } from '#packages/host/dist/records/sentence.js'
 
 t.test('begins with a capital, unless with a name, and ends with a period', async t => {
   for (const [message, field, expected] of [
