@@ -37,7 +37,7 @@ import {
   PG_SETTINGS,
   type OpenedRedis,
 } from '../harness/databases/client-settings.ts'
-import { EMPTY } from '../harness/databases/kept-postgres.ts'
+import { EMPTY } from '../harness/databases/empty.ts'
 import { instrumentPg, type InstrumentationOptions } from './pg-instrumentation.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { countTimers } from './timers.ts'

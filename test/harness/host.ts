@@ -7,7 +7,7 @@ import { readConfig, startHost, type Providers } from '@gatewright/reference-hos
 import type { Decision } from '@gatewright/http'
 import { Conformance } from './conformance.ts'
 import { reportHostStarts } from './run/host-starts.ts'
-import { hostStores, hostStoresEnv } from './host-stores.ts'
+import { hostStores, keptHostStoresEnv } from './host-stores.ts'
 import { Leaks, reportResponse, watchForLeaks } from './leaks.ts'
 import { plainNode } from './node.ts'
 import { PROGRAMS } from './programs.ts'
@@ -104,7 +104,7 @@ export async function startTestHost(
   providers?: Providers,
 ): Promise<TestHost> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-host-'))
-  const stores = await hostStoresEnv()
+  const stores = await keptHostStoresEnv(hostStores(), env)
   const config = readConfig({
     PORT: '0',
     DATA_DIR: dataDir,

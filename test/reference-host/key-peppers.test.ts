@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { hostStoresEnv } from '../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../harness/host-stores.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../harness/host.ts'
 
 const [OLD, NEW] = [`old:${'o'.repeat(32)}`, `new:${'n'.repeat(32)}`]
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-peppers-'))
-const stores = await hostStoresEnv()
+const stores = await keptHostStoresEnv()
 t.teardown(async () => {
   await stores.drop()
   rmSync(folder, { recursive: true, force: true })

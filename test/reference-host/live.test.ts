@@ -1,6 +1,6 @@
 import t from 'tap'
 import { gatewright as runGatewright } from '../harness/gatewright.ts'
-import { hostStoresEnv } from '../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../harness/host-stores.ts'
 import {
   newWallet,
   request,
@@ -11,7 +11,7 @@ import {
   templateA,
 } from '../harness/host.ts'
 
-const stores = await hostStoresEnv('postgres')
+const stores = await keptHostStoresEnv('postgres')
 const env = {
   ...stores.env,
   GATEWRIGHT_ENV: 'live',

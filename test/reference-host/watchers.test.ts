@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { mine, startEvm } from '../harness/chain/evm.ts'
-import { hostStoresEnv } from '../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../harness/host-stores.ts'
 import { startTestHost } from '../harness/host.ts'
 import { ask, causesOf, chainUser, payinChain, unitsOf } from './harness/paid-host.ts'
 import { rpcFront } from '../harness/chain/rpc-front.ts'
@@ -10,7 +10,7 @@ const chain = await startEvm()
 t.teardown(() => chain.stop())
 const clock = manualClock()
 const { env, pay, receiver } = await payinChain(chain, clock)
-const stores = await hostStoresEnv('postgres')
+const stores = await keptHostStoresEnv('postgres')
 t.teardown(() => stores.drop())
 const front = await rpcFront(chain.url)
 t.teardown(() => front.close())

@@ -33,8 +33,9 @@ t.test('accepts options that are spelt right, also with the value undefined', as
   for (const one of constructors) {
     const known = await knownOf(one)
     const absent = Object.fromEntries(known.map(name => [name, undefined]))
-    t.equal(await rejection(one, { ...absent, ...one.valid }), 'accepted', one.where)
+    assert.equal(await rejection(one, { ...absent, ...one.valid }), 'accepted', one.where)
   }
+  t.pass('every constructor accepted them')
 })
 
 t.test('rejects a misspelt option of every public function, and suggests the right name', async t => {
@@ -42,13 +43,11 @@ t.test('rejects a misspelt option of every public function, and suggests the rig
     for (const name of await knownOf(one)) {
       const misspelt = name.length < 4 ? `${name}x` : name.slice(0, 1) + name.slice(2)
       const message = await rejection(one, { ...one.valid, [misspelt]: undefined })
-      t.match(
-        message,
-        `${one.where}: unknown option "${misspelt}", did you mean ${name}? Known options: `,
-        one.where,
-      )
+      const expected = `${one.where}: unknown option "${misspelt}", did you mean ${name}? Known options: `
+      assert.ok(message.startsWith(expected), `${message} must begin with ${expected}`)
     }
   }
+  t.pass('every name was suggested')
 })
 
 t.test('rejects any other name', async t => {
@@ -72,9 +71,10 @@ t.test('rejects options that are not an object with the same message', async t =
       [7, 'number'],
     ] as const) {
       const where = one.where.replace(/ \(.*/, '')
-      t.equal(await rejection(one, given), `${where}: options must be an object, not ${kind}`)
+      assert.equal(await rejection(one, given), `${where}: options must be an object, not ${kind}`)
     }
   }
+  t.pass('every function rejected them')
 })
 
 /** The spellings of a number in a docstring: with spaces from five digits on, or in units of 1024. */
@@ -100,10 +100,10 @@ t.test('the docstring of each integer option says its bounds and its default', a
       count++
       const text = optionRows(one.where).find(row => row.name === name)?.text ?? ''
       const what = `${one.where} ${name}: ${message}; the docstring is "${text}"`
-      t.ok(says(text, 'default ', Number(standard), ''), what)
-      if (to === undefined) t.ok(says(text, 'at least ', Number(least), ''), what)
+      assert.ok(says(text, 'default ', Number(standard), ''), what)
+      if (to === undefined) assert.ok(says(text, 'at least ', Number(least), ''), what)
       else
-        t.ok(
+        assert.ok(
           spellings(Number(to)).some(max => says(text, '', Number(from), ` to ${max}`)),
           what,
         )

@@ -6,7 +6,7 @@ import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 
 interface Row {
   readonly at: string
@@ -17,7 +17,7 @@ interface Row {
 for (const stores of ['embedded', 'postgres'] as const) {
   await t.test(stores, async t => {
     const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-audit-'))
-    const { env: storesEnv, drop } = await hostStoresEnv(stores)
+    const { env: storesEnv, drop } = await keptHostStoresEnv(stores)
     const env = { ...storesEnv, DATA_DIR: dataDir, PORT: '0' }
     t.teardown(async () => {
       await drop()

@@ -2,9 +2,9 @@ import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 
-const { env, drop } = await hostStoresEnv('postgres')
+const { env, drop } = await keptHostStoresEnv('postgres')
 t.teardown(drop)
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 

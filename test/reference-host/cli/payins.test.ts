@@ -10,7 +10,7 @@ import { HDKey } from 'viem/accounts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { mine, startEvm } from '../../harness/chain/evm.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { ask, chainUser, payinChain } from '../harness/paid-host.ts'
 
@@ -92,7 +92,7 @@ t.test('skips addresses that a lost database may have given out', async t => {
 for (const stores of ['embedded', 'postgres'] as const) {
   t.test(`${stores}: watches skipped addresses on every chain of the xpub`, async t => {
     const folder = mkdtempSync(join(tmpdir(), 'gatewright-skipped-'))
-    const { env: storesEnv, drop } = await hostStoresEnv(stores)
+    const { env: storesEnv, drop } = await keptHostStoresEnv(stores)
     const [usdc, derived] = JSON.parse(env['PAYIN_RECEIVERS'] as string) as object[]
     const fresh = {
       ...storesEnv,

@@ -4,11 +4,11 @@ import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser } from '../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../harness/kyc.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { startOperatedHost } from '../harness/operator.ts'
 
 // Commands run beside the host, which the embedded database does not allow.
-const { env: stores, drop } = await hostStoresEnv('postgres')
+const { env: stores, drop } = await keptHostStoresEnv('postgres')
 const host = await startOperatedHost({
   ...stores,
   PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}`,

@@ -9,7 +9,7 @@ import { sealedColumns } from '#packages/reference-host/dist/product/sealed-colu
 import t, { type Test } from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 
 const key = (id: string): RingKey => ({ id, secret: randomBytes(32) })
 const [old, current, gone] = [key('old'), key('new'), key('gone')]
@@ -29,7 +29,7 @@ interface World {
 
 async function openWorld(t: Test, stores: 'embedded' | 'postgres'): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-records-'))
-  const { env: storesEnv, drop } = await hostStoresEnv(stores)
+  const { env: storesEnv, drop } = await keptHostStoresEnv(stores)
   const env = { ...storesEnv, DATA_DIR: dataDir, PORT: '0' }
   const run: World['run'] = (args, keys = ring(current, old)) => runGatewright(args, { ...env, ...keys })
   t.match(await run(['migrate']), { code: 0 })

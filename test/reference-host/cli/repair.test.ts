@@ -8,12 +8,12 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
-import { hostStores, hostStoresEnv } from '../../harness/host-stores.ts'
+import { hostStores, keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { newMoneyUser, payinOf } from '../harness/money.ts'
 import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-repair-'))
-const stores = await hostStoresEnv(hostStores())
+const stores = await keptHostStoresEnv(hostStores())
 t.teardown(async () => {
   await stores.drop()
   rmSync(dataDir, { recursive: true, force: true })

@@ -9,7 +9,7 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import * as internals from '../../harness/internals.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 
@@ -117,7 +117,7 @@ await t.test('keeps what operators changed, without secrets', async t => {
 })
 
 await t.test('goes on to print events beside hosts', async t => {
-  const { env, drop } = await hostStoresEnv('postgres')
+  const { env, drop } = await keptHostStoresEnv('postgres')
   const { db, close } = openDatabaseOf(env)
   t.teardown(async () => {
     await close()

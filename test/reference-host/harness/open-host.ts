@@ -6,7 +6,7 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 
@@ -23,7 +23,7 @@ export interface OpenHost {
 /** Starts a host on the stores that `TEST_HOST_STORES` names. */
 export async function startOpenHost(clock?: Clock, given: Record<string, string> = {}): Promise<OpenHost> {
   const folder = mkdtempSync(join(tmpdir(), 'gatewright-open-'))
-  const stores = await hostStoresEnv()
+  const stores = await keptHostStoresEnv()
   const env = { ...stores.env, DATA_DIR: folder, RATE_LIMITS: 'off', ...given }
   const host = await startTestHost(env, clock)
   const { db, close } = openDatabaseOf(env)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../../harness/host.ts'
 import { moneyUser } from '../harness/money.ts'
 import { webToken } from '../harness/web-sign-in.ts'
@@ -162,7 +162,7 @@ t.test(
   async t => {
     const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-requests-'))
     t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-    const stores = await hostStoresEnv()
+    const stores = await keptHostStoresEnv()
     t.teardown(() => stores.drop())
     const env = { ...stores.env, DATA_DIR: dataDir, PORT: '0', REQUEST_LOG: 'all' }
     const asked = await startTestHost(env)
@@ -235,7 +235,7 @@ t.test('commands list and show the requests of every account, with the exact cau
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-requests-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   // The commands run on the stores of the host.
-  const stores = await hostStoresEnv()
+  const stores = await keptHostStoresEnv()
   t.teardown(() => stores.drop())
   const env = { ...stores.env, DATA_DIR: dataDir, PORT: '0' }
   const asked = await startTestHost(env)

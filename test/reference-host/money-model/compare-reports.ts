@@ -11,7 +11,7 @@ import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import fc from 'fast-check'
 import { networkEvent, networkRequest } from '../harness/card-payments.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../harness/transfers.ts'
@@ -279,7 +279,7 @@ export async function compareReports(
   stores: 'embedded' | 'postgres',
   { numRuns, steps }: { readonly numRuns: number; readonly steps: number },
 ): Promise<Record<string, number>> {
-  const place = await hostStoresEnv(stores)
+  const place = await keptHostStoresEnv(stores)
   const folder = mkdtempSync(join(tmpdir(), 'gatewright-reports-'))
   const env = { ...place.env, DATA_DIR: folder }
   const clock = manualClock(Date.UTC(2026, 5, 1, 12))

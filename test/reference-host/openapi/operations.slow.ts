@@ -1,10 +1,10 @@
 import t from 'tap'
-import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { fuzzOperations } from './fuzz.ts'
 
 for (const stores of ['embedded', 'postgres+redis'] as const) {
   t.test(`answers 2,000 random requests to every operation as documented, on ${stores}`, async t => {
-    const { env, drop } = await hostStoresEnv(stores)
+    const { env, drop } = await keptHostStoresEnv(stores)
     t.teardown(drop)
     const { operations, succeeded, statuses } = await fuzzOperations(2000, { env })
     t.ok(succeeded.size > 100, 'most operations succeed')

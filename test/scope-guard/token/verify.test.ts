@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { localKeys, type KeySource } from '@gatewright/scope-guard'
 import fc from 'fast-check'

@@ -10,7 +10,7 @@ import { toText } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
 import { openDatabaseOf } from '../../../harness/database-rows.ts'
 import { gatewright } from '../../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../../harness/host-stores.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../../../harness/host.ts'
 
 const HOUR = 3_600_000
@@ -19,7 +19,7 @@ const WALLET = `0x${'1'.repeat(40)}`
 /** Keys of a partner, and a host on their stores. On the embedded database, commands run only while no host does. */
 async function open(t: Test, { env = {}, rotates = false } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-credentials-'))
-  const stores = await hostStoresEnv()
+  const stores = await keptHostStoresEnv()
   const all = { ...stores.env, DATA_DIR: dataDir, ...env }
   const command = async (...args: string[]): Promise<Record<string, string>> =>
     JSON.parse((await gatewright(['partner-keys', ...args, '--json'], all)).output)

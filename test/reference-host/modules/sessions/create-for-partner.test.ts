@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../../harness/gatewright.ts'
-import { hostStoresEnv } from '../../../harness/host-stores.ts'
+import { keptHostStoresEnv } from '../../../harness/host-stores.ts'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 
 t.test('a session that is denied for its scopes stores no wallet address', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-session-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-  const stores = await hostStoresEnv()
+  const stores = await keptHostStoresEnv()
   t.teardown(() => stores.drop())
   const env = { ...stores.env, DATA_DIR: dataDir }
   const command = ['partner-keys', 'create', 'Acme', '--scopes', 'cards.read', '--json']
