@@ -63,9 +63,9 @@ t.test('explains each command with an example that it accepts', async t => {
   for (const name of commands) {
     const { code, output } = await gatewright(['help', ...name.split(' ')], env)
     assert.equal(code, 0)
-    assert.ok(output.includes(`Usage: gatewright ${name} `), output)
+    assert.ok(output.includes(`Usage: npx gatewright ${name} `), output)
     assert.equal((await gatewright([...name.split(' '), '-h'], env)).output, output)
-    const example = (/Example:\n {2}\$ gatewright ([^]*)\n/.exec(output)?.[1] as string).replaceAll(
+    const example = (/Example:\n {2}\$ npx gatewright ([^]*)\n/.exec(output)?.[1] as string).replaceAll(
       ' \\\n',
       ' ',
     )

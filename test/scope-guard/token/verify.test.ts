@@ -87,8 +87,12 @@ t.test(
     for (const tail of ['\n', '=', '==', ' ', '\t', '\r\n', '.', '\0']) spellings.push(token + tail)
     spellings.push(token.replace('.', '=.'), token.replaceAll('-', '+').replaceAll('_', '/'))
     for (const spelling of spellings) {
-      if (spelling !== token) t.match(await send(spelling), notAccepted, JSON.stringify(spelling.slice(-6)))
+      if (spelling === token) continue
+      const verdict = await send(spelling)
+      const code = verdict.ok ? 'accepted' : verdict.code
+      assert.match(code, notAccepted.code, JSON.stringify(spelling.slice(-6)))
     }
+    t.pass('no spelling was accepted')
   },
 )
 
@@ -184,7 +188,7 @@ t.test('reads any field in time linear in its length (CVE-2026-35041 and similar
     `${'A'.repeat(16_000)}.A.=`,
   ]
   const started = process.cpuUsage()
-  for (let n = 0; n < 100; n++) for (const text of hostile) t.match(await send(text), notAccepted)
+  for (let n = 0; n < 100; n++) for (const text of hostile) assert.equal((await send(text)).ok, false)
   const { user } = process.cpuUsage(started)
   // 400 fields of 16 KiB take some 50 ms; a backtracking expression needs seconds for one.
   t.ok(user < 5_000_000, `${user} microseconds`)
