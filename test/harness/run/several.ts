@@ -42,7 +42,21 @@ async function nextFile(): Promise<string> {
   return file
 }
 
+/** After an error that no test awaits, tap would run nothing more. The file that runs fails, and those after it run in another process. */
+function endAfter(error: unknown): void {
+  console.error('an error that no test awaits, of this file or of one before it:', error)
+  process.exit(1)
+}
+
+/** Fails a file that has set the exit code of the process, as a command that it has called may do. */
+async function checkExitCode(file: string): Promise<void> {
+  const code = process.exitCode ?? 0
+  process.exitCode = undefined
+  if (code !== 0) await t.test(file, async own => own.fail(`set process.exitCode to ${code}`))
+}
+
 writeByTurns(process)
+process.prependListener('uncaughtException', endAfter).prependListener('unhandledRejection', endAfter)
 t.setTimeout(DAY_MS)
 for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
   const before = usedCpuMs()
@@ -52,6 +66,7 @@ for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
     await import(pathToFileURL(resolve(file)).href)
   })
   setOwnTest(undefined)
+  await checkExitCode(file)
   console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
   process.stderr.write(`${FILE_ENDED}${file}\n`)
 }
