@@ -6,6 +6,7 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { openOrm, ORM_NAMES } from '../harness/databases/orms.ts'
+import { sampleOf } from '../harness/random-cases.ts'
 import { response, write } from './support.ts'
 
 async function setUp(t: Test, name: string) {
@@ -25,7 +26,7 @@ async function setUp(t: Test, name: string) {
   return { hosts, host: hosts[0]!, payments }
 }
 
-for (const name of ORM_NAMES)
+for (const name of sampleOf(ORM_NAMES))
   t.test(name, async t => {
     const { hosts, host, payments } = await setUp(t, name)
 

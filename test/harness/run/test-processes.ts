@@ -2,9 +2,13 @@ import type { HostStores } from '../host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
 /** Files that look at their whole process, such as its warnings or its memory, and most long suites. */
-const ALONE = /\/(?:memory|mistakes\/adoption)\.test\.ts$|\.slow\.ts$/
+const ALONE = /\/memory\.test\.ts$|\.slow\.ts$/
 /** Long suites that share a process all the same: loading a host by the hooks of `several.ts` takes five seconds of CPU. */
-const SHARING = /^test\/reference-host\/(?:bounds|cli|modules|money-model|openapi|pages)\/(?!.*kills)/
+const SHARING = [
+  /^test\/reference-host\/(?:bounds|chain|cli|modules|money-model|openapi|pages)\/(?!.*kills)/,
+  /^test\/examples\/(?!own-tests|tasks)/,
+  /\/(?:broken|processes|operation-types|oidc-provider|client-settings)\.slow\.ts$/,
+]
 
 /** Files that collect garbage again and again, which takes ten times as long in a process that has loaded a host. */
 const COLLECTING =
@@ -24,7 +28,7 @@ const LONG_A_PROCESS = 15
 
 /** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Others name theirs. */
 export const ON_EVERY_STORE =
-  /^test\/(?:reference-host\/modules\/(?:(?!.*\/locks\.).*\.test|texts\.slow|cards\/authorizations\/event-orders\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
+  /^test\/(?:reference-host\/modules\/(?:(?!.*\/locks\.).*\.test|(?:texts|users\/user-ids|auth\/failed-bootstrap|cards\/cards-a-day|cards\/authorizations\/event-orders|subscriptions\/onchain\/[\w-]+)\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
 /** Those of them that depend on where keys, sessions and limits are stored. */
 export const KEYS_AND_LIMITS = /^test\/(?:reference-host\/modules\/(?:auth|keys|identity)|host\/http)\//
 /** Those of them with races for the money of an account by each way in which it moves, which end in other ways on Postgres. They run there with the short suites, and on SQLite with the slow ones. */
@@ -53,7 +57,9 @@ export function onOtherStores(tests: readonly string[], { slow }: { readonly slo
 
 /** Sources by how they run, the longest first. */
 export function processesOf(sources: readonly string[]): TestProcess[] {
-  const long = sources.filter(file => SHARING.test(file) && file.endsWith('.slow.ts'))
+  const long = sources.filter(
+    file => file.endsWith('.slow.ts') && SHARING.some(pattern => pattern.test(file)),
+  )
   const alone = sources.filter(file => ALONE.test(file) && !long.includes(file))
   const [longest, others] = [true, false].map(is => alone.filter(file => LONGEST.test(file) === is)) as [
     string[],

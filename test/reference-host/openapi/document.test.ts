@@ -1,6 +1,5 @@
 import type { Operation } from '@gatewright/host'
 import { openApiDocument } from '#packages/host/dist/openapi/document.js'
-import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
@@ -34,12 +33,6 @@ const paths = inlined(body, body['paths']) as Record<string, Record<string, Oper
 const all = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, described]) => ({ path, method, ...described })),
 )
-
-t.test('is valid OpenAPI 3.1 by an independent validator', async t => {
-  const result = await new Validator().validate(structuredClone(body))
-  t.same(result, { valid: true })
-  t.match(body, { openapi: '3.1.0', info: { version: '1.0.0', title: 'Gatewright Sandbox' } })
-})
 
 t.test('takes a chain as a CAIP-2 id wherever a request names one', async t => {
   interface Described extends Schema {
@@ -116,19 +109,32 @@ t.test('has examples for every operation that hold against its own schemas', asy
   const ajv = new Ajv2020({
     strict: false,
     code: { optimize: false },
+    inlineRefs: false,
+    meta: false,
     validateSchema: false,
     formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, name: text => isName(text) },
   })
-  const wrong = all.flatMap(({ path, method, responses, requestBody }) => {
-    const contents = [responses['200']?.content, requestBody?.content]
+  // Each component is compiled once, and not in each schema that refers to it.
+  ajv.addSchema({ $id: 'document', components })
+  const described = JSON.parse(
+    JSON.stringify(body['paths']).replaceAll('"$ref":"#/', '"$ref":"document#/'),
+  ) as typeof paths
+  const operations = Object.entries(described).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
+  )
+  const contentsOf = ({ responses, requestBody }: OperationDescription) =>
+    [responses['200']?.content, requestBody?.content]
       .flatMap(each => Object.entries(each ?? {}))
       .flatMap(([mediaType, content]) => (mediaType.startsWith('text/') ? [] : [content]))
-    return contents.flatMap(({ example, schema }) => {
-      if (!example) return [`${method} ${path} has no example`]
+  const wrong = operations.flatMap(operation =>
+    contentsOf(operation).flatMap(({ example, schema }) => {
+      const where = `${operation.method} ${operation.path}`
+      if (!example) return [`${where} has no example`]
       const validate = ajv.compile(schema)
-      return validate(example) ? [] : [`${method} ${path}: ${ajv.errorsText(validate.errors)}`]
-    })
-  })
+      return validate(example) ? [] : [`${where}: ${ajv.errorsText(validate.errors)}`]
+    }),
+  )
+  t.equal(operations.flatMap(contentsOf).length, all.flatMap(contentsOf).length, 'none is behind a reference')
   t.same(wrong, [])
 })
 

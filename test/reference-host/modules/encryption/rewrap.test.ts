@@ -20,14 +20,14 @@ const profileOf = async (db: SqlQueries, accountId: string): Promise<unknown> =>
   (await rows(db, 'select profile from gw_users where account_id = $1', [accountId]))[0]?.['profile']
 
 onBothDatabases('reseals more rows than one batch, whatever their ids', async (t, { dbs: [db] }) => {
-  const accounts = Array.from({ length: 1203 }, (_, index) => `${index % 2 === 0 ? 'acc_' : 'ACC-'}${index}`)
+  const accounts = Array.from({ length: 503 }, (_, index) => `${index % 2 === 0 ? 'acc_' : 'ACC-'}${index}`)
   await db.transaction(async tx => {
     for (const accountId of accounts) await addUser(tx, accountId)
   })
   const notes: number[] = []
   const result = await rewrapColumn(db, ring, column, read => notes.push(read))
-  t.match(result, { column: 'users.profile', resealed: 1203, current: 0, unreadable: [] })
-  t.same(notes, [500, 1000, 1203])
+  t.match(result, { column: 'users.profile', resealed: 503, current: 0, unreadable: [] })
+  t.same(notes, [500, 503])
 })
 
 onBothDatabases(
