@@ -112,19 +112,17 @@ t.test('ends runs that began in another transaction, and collects expired record
 })
 
 t.test(
-  'says within a second that another transaction runs the key, and keeps the limit of the connection',
+  'does not wait for another transaction that runs the key, and keeps the limit of the connection',
   async t => {
     const { db, other } = await setUp(t)
     await rows(other, "set lock_timeout = '7s'")
     await db.transaction(async tx => {
       await postgresTransactionalIdempotency(tx).begin('a', 'f', 2000, 1000)
-      const startedAt = performance.now()
       const begun = other.transaction(async waiting => {
         const { state } = await postgresTransactionalIdempotency(waiting).begin('a', 'f', 2000, 1000)
         throw new Error(state)
       })
       await t.rejects(begun, { message: 'running' })
-      t.ok(performance.now() - startedAt < 1000, 'it does not wait for the transaction')
     })
     await other.transaction(async tx => {
       await postgresTransactionalIdempotency(tx).begin('b', 'f', 2000, 1000)
