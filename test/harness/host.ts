@@ -1,7 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve as resolvePath } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost, type Providers } from '@gatewright/reference-host'
 import type { Decision } from '@gatewright/http'
@@ -28,26 +31,49 @@ export interface RequestOptions {
   readonly body?: unknown
 }
 
+/** Connections are kept for a shorter time than a host keeps them. */
+const agent = new Agent({ keepAlive: true, timeout: 2000 })
+
+/** The response to one request. `fetch` takes four times the CPU time of a connection of Node's own. */
+async function exchange(
+  url: URL,
+  method: string,
+  headers: Record<string, string>,
+  body: string | undefined,
+): Promise<{ status: number; headers: Headers; text: string }> {
+  // Node sends the body of a DELETE without its length otherwise.
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const sent = httpRequest(url, { method, headers: { ...length, ...headers }, agent }).end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const fields = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  )
+  return { status: response.statusCode as number, headers: new Headers(fields), text: await text(response) }
+}
+
 /** Sends one request. Every response of the host with a body must be JSON; a CSV file is kept as text. */
 export async function request(
   url: string,
   path: string,
   options: RequestOptions = {},
 ): Promise<HttpResponse> {
-  const { body } = options
-  const response = await fetch(url + path, {
-    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
-    redirect: 'manual',
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  })
-  const text = await response.text()
+  const body =
+    typeof options.body === 'string' || options.body === undefined
+      ? options.body
+      : JSON.stringify(options.body)
+  const response = await exchange(
+    new URL(url + path),
+    options.method ?? (body === undefined ? 'GET' : 'POST'),
+    { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
+    body,
+  )
   const isCsv = response.headers.get('content-type')?.startsWith('text/csv')
-  reportResponse(url, typeof body === 'string' ? body : JSON.stringify(body ?? ''), response.status, text)
+  reportResponse(url, body ?? '""', response.status, response.text)
+  const value: unknown = response.text === '' ? {} : isCsv ? response.text : JSON.parse(response.text)
   return {
     status: response.status,
     headers: response.headers,
-    body: withoutHelp(response, (text === '' ? {} : isCsv ? text : JSON.parse(text)) as HttpResponse['body']),
+    body: withoutHelp(response.headers, value as HttpResponse['body']),
   }
 }
 
@@ -55,7 +81,7 @@ export async function request(
  * Checks the members of an error that say where to look, and removes them: `requestId`, which is that of the header field, and `docs`.
  * Otherwise no two errors of one cause would be equal.
  */
-function withoutHelp({ headers }: Response, body: HttpResponse['body']): HttpResponse['body'] {
+function withoutHelp(headers: Headers, body: HttpResponse['body']): HttpResponse['body'] {
   if (typeof body !== 'object' || typeof body['error'] !== 'string') return body
   const { requestId, docs, ...rest } = body
   if (requestId !== undefined && requestId !== headers.get('x-request-id'))

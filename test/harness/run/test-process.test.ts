@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import t from 'tap'
-import { PASSES, run, spoiledBy, WAITS } from './run-files.ts'
+import { PASSES, run, spoiledBy } from './run-files.ts'
 
 const FAILS = `import t from 'tap'
 console.error('written by one that fails')
@@ -55,8 +54,9 @@ t.test(
     const folder = t.testdir({
       'a.mjs': PASSES,
       'b.mjs': spoiledBy('process.exitCode = 1'),
-      'c.mjs': spoiledBy(`setTimeout(() => Promise.reject(new Error('of nobody')), 100)`),
-      'd.mjs': WAITS,
+      'c.mjs': spoiledBy(`process.once('later', () => { Promise.reject(new Error('of nobody')) })`),
+      'd.mjs': `import t from 'tap'
+t.test('waits', async t => { process.emit('later'); await new Promise(() => setTimeout(() => {}, 60_000)) })`,
       'e.mjs': PASSES,
     })
     const files = await run(folder, ['a.mjs', 'b.mjs', 'c.mjs', 'd.mjs', 'e.mjs'], 10)

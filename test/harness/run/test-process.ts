@@ -96,6 +96,9 @@ class ReadFile {
   ended = false
 }
 
+/** In place of a file: what is written between two files belongs to the later one, which fails if the process ends. */
+const NEXT = ''
+
 class Reading {
   readonly parser = new Parser(results => {
     this.#final = results
@@ -127,17 +130,28 @@ class Reading {
 
   /** The process wrote a line on stderr. */
   wrote(line: string): void {
-    if (line.startsWith(FILE_BEGINS)) this.#writing = line.slice(FILE_BEGINS.length)
-    else if (line.startsWith(FILE_ENDED)) this.#atEnd(line.slice(FILE_ENDED.length))
-    else {
+    if (line.startsWith(FILE_BEGINS)) this.#beginsToWrite(line.slice(FILE_BEGINS.length))
+    else if (line.startsWith(FILE_ENDED)) {
+      this.#atEnd(line.slice(FILE_ENDED.length))
+      this.#writing = NEXT
+    } else {
       const read = this.#of(this.#writing)
       read.written = `${read.written}${line}\n`.slice(-LONGEST_OUTPUT)
     }
   }
 
+  #beginsToWrite(file: string): void {
+    const between = this.#of(NEXT)
+    this.#of(file).written = between.written
+    between.written = ''
+    this.#writing = file
+  }
+
   /** `end`: how the process ended, if not well. */
   end(end: string): ProcessRun {
     this.parser.end()
+    const unread = this.#files.find(file => !this.#of(file).ended)
+    if (this.#writing === NEXT && unread !== undefined) this.#beginsToWrite(unread)
     for (const file of this.#files) {
       const read = this.#of(file)
       if (read.ended) continue

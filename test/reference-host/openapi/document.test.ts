@@ -116,14 +116,16 @@ t.test('has examples for every operation that hold against its own schemas', asy
   })
   // Each component is compiled once, and not in each schema that refers to it.
   ajv.addSchema({ $id: 'document', components })
-  const described = JSON.parse(
-    JSON.stringify(body['paths']).replaceAll('"$ref":"#/', '"$ref":"document#/'),
-  ) as typeof paths
-  const operations = Object.entries(described).flatMap(([path, item]) =>
+  const document = JSON.parse(
+    JSON.stringify(body).replaceAll('"$ref":"#/', '"$ref":"document#/'),
+  ) as typeof body
+  const operations = Object.entries(document['paths'] as typeof paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
   )
+  const given = (part: object | undefined): { readonly content?: Content } =>
+    part && '$ref' in part ? resolved(document, String(part.$ref).replace('document', '')) : (part ?? {})
   const contentsOf = ({ responses, requestBody }: OperationDescription) =>
-    [responses['200']?.content, requestBody?.content]
+    [given(responses['200']).content, given(requestBody).content]
       .flatMap(each => Object.entries(each ?? {}))
       .flatMap(([mediaType, content]) => (mediaType.startsWith('text/') ? [] : [content]))
   const wrong = operations.flatMap(operation =>
