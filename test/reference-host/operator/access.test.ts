@@ -15,7 +15,8 @@ const PATHS = [
     'decisions',
     'refusals',
     'requests',
-    'request',
+    'account',
+    'key-end',
     'stores',
     'jobs',
     'attention',
@@ -28,6 +29,12 @@ const PATHS = [
   ['POST', '/operator/api/ledger-check'],
   ['POST', '/operator/api/lost-runs/resolve'],
   ['POST', '/operator/api/provider-events/handled'],
+  ['POST', '/operator/api/find'],
+  ['POST', '/operator/api/accounts/freeze'],
+  ['POST', '/operator/api/accounts/unfreeze'],
+  ['POST', '/operator/api/keys/pause'],
+  ['POST', '/operator/api/keys/resume'],
+  ['POST', '/operator/api/keys/revoke'],
 ] as const
 
 t.test('without OPERATOR_PAGE nothing listens, and the public listener never serves it', async t => {

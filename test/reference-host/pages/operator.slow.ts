@@ -157,7 +157,7 @@ await t.test('lists lost history in the inbox, with what to do', async t => {
   await page.context().close()
 })
 
-await t.test('opens a refusal with its request id, cause and key, and finds it by its id', async t => {
+await t.test('opens a refusal with its request id, cause and key, and leads to its account', async t => {
   const { page, faults } = await unlocked()
   const latest = part(page, 'Latest requests')
   const open = latest.getByRole('button', { name: 'Refused · permission missing' }).first()
@@ -171,15 +171,15 @@ await t.test('opens a refusal with its request id, cause and key, and finds it b
   await page.keyboard.press('Escape')
   t.equal(await page.locator(':focus').innerText(), 'Refused · permission missing', 'the focus returns')
 
-  const search = latest.getByLabel('Request id')
-  await search.fill('unknown')
-  await latest.getByRole('button', { name: 'Find' }).click()
-  await latest.getByRole('alert').filter({ hasText: 'No kept request has this id.' }).waitFor()
+  const search = page.getByLabel('Find a key, an account, a request, a card or a transaction')
   await search.fill(` ${refusedId} `)
   await page.keyboard.press('Enter')
+  const found = page.locator('#found')
+  await found.getByRole('button', { name: 'Refused · permission missing' }).click()
   await dialog.getByText(refusedId).waitFor()
-  await dialog.getByRole('button', { name: 'Close' }).click()
+  await dialog.getByRole('button', { name: 'Open account' }).click()
   t.equal(await dialog.count(), 0)
+  await found.getByRole('heading', { name: /^0x/ }).waitFor()
   t.same(faults, { reports: [], foreign: [], errors: [] })
   await page.context().close()
 })

@@ -97,7 +97,8 @@ create table {prefix}transactions (
   created_at bigint not null,
   updated_at bigint not null,
   check (card_id is null or type = 'spend'),
-  unique (account_id, id),
+  -- The id is first, so that operators find a transaction by its id alone.
+  unique (id, account_id),
   unique (account_id, source_kind, source_id, part),
   {primary key} (account_id, created_at, position)
 ) {by account_id};

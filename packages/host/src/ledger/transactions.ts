@@ -103,6 +103,11 @@ export const sourceName = ({ kind, id }: { readonly kind: string; readonly id: s
 
 export const transactions = {
   find: transactionTable.find,
+  /** Returns the account of a transaction; undefined for an unknown id. For operators, who know only the id. */
+  async accountOf(db: SqlQueries, id: string): Promise<string | undefined> {
+    const [row] = await rows(db, 'select account_id from gw_transactions where id = $1', [id])
+    return row && toText(row['account_id'])
+  },
   /**
    * Returns the ids of the keys that caused the transactions of some business objects of an account, by `sourceName`. Objects without a
    * transaction, and those that no key caused, are left out. Reads by the index on business objects.

@@ -24,10 +24,16 @@ export async function recordOperatorAction(
   await rows(tx, text, [newId('act'), at, command, accountId, detail])
 }
 
-/** Lists actions, the newest first. */
-export async function listOperatorActions(db: SqlQueries, limit: number): Promise<readonly OperatorAction[]> {
-  const text = `select at, command, account_id, detail from gw_operator_actions order by at desc, id limit $1`
-  return (await rows(db, text, [limit])).map(row => ({
+/** Lists actions, the newest first: all, or those on one account. */
+export async function listOperatorActions(
+  db: SqlQueries,
+  limit: number,
+  accountId?: string,
+): Promise<readonly OperatorAction[]> {
+  const where = accountId === undefined ? '' : 'where account_id = $2'
+  const text = `select at, command, account_id, detail from gw_operator_actions ${where} order by at desc, id limit $1`
+  const values = accountId === undefined ? [limit] : [limit, accountId]
+  return (await rows(db, text, values)).map(row => ({
     at: toInteger(row['at']),
     command: toText(row['command']),
     accountId: toText(row['account_id']),

@@ -6,6 +6,7 @@ import { aliasPanel } from './aliases.ts'
 import { decisionPanel } from './decisions.ts'
 import { figuresFeed } from './figures-feed.ts'
 import type { HostFigures, HostState } from './figures.ts'
+import { findPanel } from './find.ts'
 import { hourTiles } from './hour.ts'
 import { inbox } from './inbox.ts'
 import { ledgerPanel } from './ledger.ts'
@@ -32,14 +33,15 @@ const TICK_SECONDS = 5
 /** Makes the page of figures, and updates them until it is removed from the document. */
 export function dashboard({ token, host, heading, lock, ended }: DashboardOptions): HTMLElement {
   const feed = figuresFeed(token, ended)
-  const requests = requestPanel(feed)
+  const finder = findPanel(feed, what => requests.only(what))
+  const requests = requestPanel(feed, finder.open)
   const about = `Version ${host.version}, process ${host.pid}, since ${utc(host.since)}. Requests and latencies are those of this process; other hosts have pages of their own.`
   const freshness = el('p', { class: 'small muted' })
   const showFreshness = (paused: boolean): void => {
     freshness.textContent = paused ? `Paused at ${utc(Date.now())}` : `Figures of ${utc(Date.now())}`
   }
   const pause = button(
-    'Pause',
+    'Pause updates',
     () => {
       const paused = pause.getAttribute('aria-pressed') !== 'true'
       pause.setAttribute('aria-pressed', String(paused))
@@ -51,6 +53,9 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
   const forget = (): void => {
     feed.end()
     lock()
+  }
+  const readAll = async (): Promise<void> => {
+    await Promise.all([feed.readAll(), finder.readAgain()])
   }
   const isPaused = (): boolean => pause.getAttribute('aria-pressed') === 'true'
   const refresh = async (reading: Promise<void>): Promise<void> => {
@@ -72,10 +77,11 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
         'div',
         { class: 'buttons' },
         pause,
-        button('Refresh', () => refresh(feed.readAll()), 'small'),
+        button('Refresh', () => refresh(readAll()), 'small'),
         button('Lock', forget, 'small'),
       ),
     ),
+    finder.element,
     strip(feed),
     hourTiles(feed),
     inbox(feed),

@@ -1,7 +1,6 @@
 import { copyButton } from '../shared/copy.ts'
 import { button, el, fill, type Child } from '../shared/dom.ts'
 import { utc, when } from '../shared/time.ts'
-import { sentence } from '../shared/api.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { KeptRequest, RequestFigures } from './figures.ts'
 import { duration } from './numbers.ts'
@@ -24,8 +23,8 @@ export interface RequestPanel {
   only(what: Only): void
 }
 
-/** Makes the panel of the latest requests of one outcome, with a search by request id. Each opens with what was decided about it. */
-export function requestPanel(feed: FiguresFeed): RequestPanel {
+/** Makes the panel of the latest requests of one outcome. Each opens with what was decided about it, and leads to its account. */
+export function requestPanel(feed: FiguresFeed, openAccount: OpenAccount): RequestPanel {
   const outcome = el('select', { id: 'outcome', class: 'input' })
   for (const [value, label] of OUTCOMES) outcome.append(el('option', { value }, label))
   const chosen = el('p', { class: 'copied', hidden: true })
@@ -58,7 +57,6 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
         'div',
         { class: 'filters' },
         el('div', { class: 'field' }, el('label', { for: 'outcome' }, 'Outcome'), outcome),
-        searchForm(feed),
       ),
       chosen,
     ],
@@ -66,7 +64,7 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
       if (requests.length === 0) return fill(body, empty('No recorded request matches.'))
       const rows = requests.map(request => [
         when(request.createdAt),
-        openButton(request),
+        openButton(request, openAccount),
         el('span', { title: request.operation }, requestTitle(request)),
         accountButton(request, what => choose(what)),
         keyOf(request),
@@ -85,54 +83,28 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
   }
 }
 
-function openButton(request: KeptRequest): HTMLElement {
-  const made = button(resultWords(request), () => showRequest(request), 'link')
+/** Shows the account with an id. */
+export type OpenAccount = (accountId: string) => unknown
+
+/** Makes the button that opens a request. */
+export function openButton(request: KeptRequest, openAccount?: OpenAccount): HTMLElement {
+  const made = button(resultWords(request), () => showRequest(request, openAccount), 'link')
   made.dataset['key'] = request.id
   return made
 }
 
-/** Makes the form that finds a request by its id. */
-function searchForm(feed: FiguresFeed): HTMLElement {
-  const input = el('input', {
-    id: 'request-id',
-    class: 'input mono',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    maxlength: 100,
-    'aria-describedby': 'request-wrong',
-  })
-  const wrong = el('p', { class: 'wrong', id: 'request-wrong', role: 'alert' })
-  const submit = el('button', { class: 'button' }, 'Find')
-  const find = async (): Promise<void> => {
-    wrong.textContent = ''
-    const id = input.value.trim()
-    if (id === '') return
-    const reply = await feed.call<{ readonly request: KeptRequest }>(
-      `request?${new URLSearchParams({ id }).toString()}`,
-    )
-    if (reply.ok) showRequest(reply.data.request)
-    else if (reply.problem.status === 404)
-      wrong.textContent = 'No kept request has this id. It may be a read that succeeded, or too old.'
-    else wrong.textContent = sentence(reply.problem)
-  }
-  const form = el(
-    'form',
-    { class: 'field search' },
-    el('label', { for: 'request-id' }, 'Request id'),
-    el('div', { class: 'search-line' }, input, submit),
-    wrong,
-  )
-  form.addEventListener('submit', event => {
-    event.preventDefault()
-    void find()
-  })
-  return form
-}
-
-/** Shows what was decided about a request, and why, in a dialog. */
-function showRequest(request: KeptRequest): void {
+/** Shows what was decided about a request, and why, in a dialog. With `openAccount` it leads to the account. */
+function showRequest(request: KeptRequest, openAccount?: OpenAccount): void {
   const dialog = el('dialog', { 'aria-labelledby': 'request-title' })
   const close = button('Close', () => dialog.close())
+  const { accountId } = request
+  const open =
+    openAccount !== undefined &&
+    accountId !== null &&
+    button('Open account', () => {
+      dialog.close()
+      return openAccount(accountId)
+    })
   const facts: readonly (readonly [name: string, value: Child])[] = [
     ['Request id', copied('request id', request.id)],
     ['When', utc(request.createdAt)],
@@ -171,7 +143,7 @@ function showRequest(request: KeptRequest): void {
           value === undefined || value === false ? [] : [el('dt', {}, name), el('dd', {}, value)],
         ),
       ),
-      el('div', { class: 'buttons' }, close),
+      el('div', { class: 'buttons' }, close, open),
     ),
   )
   const before = document.activeElement

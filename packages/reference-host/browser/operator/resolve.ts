@@ -2,12 +2,11 @@ import { ask as askInDialog } from '../shared/dialog.ts'
 import { el } from '../shared/dom.ts'
 import { utc } from '../shared/time.ts'
 import type { LostRun } from './figures.ts'
+import { noteFields, type Note } from './note-fields.ts'
 
 /** The operator's decision about a lost run. */
-export type Decision = { readonly by: string; readonly reason: string } & (
-  | { readonly outcome: 'never_happened' }
-  | { readonly outcome: 'completed'; readonly data: object }
-)
+export type Decision = Note &
+  ({ readonly outcome: 'never_happened' } | { readonly outcome: 'completed'; readonly data: object })
 
 /** Asks the operator for a decision. Resolves to undefined if the operator closes the dialog without deciding. */
 export async function askDecision(run: LostRun): Promise<Decision | undefined> {
@@ -41,13 +40,7 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
     ),
     wrong,
   )
-  const by = noteField('by', 'Who decides', 'A name or a team. It is kept with the record.', 200)
-  const reason = noteField(
-    'reason',
-    'Why',
-    'Such as the number of a ticket. It is kept with the record.',
-    1000,
-  )
+  const note = noteFields('Who decides')
   const show = (): void => {
     field.hidden = !completed.input.checked
   }
@@ -70,8 +63,7 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
         completed.label,
       ),
       field,
-      by.field,
-      reason.field,
+      ...note.elements,
     ],
     confirm: 'Decide',
     danger: true,
@@ -80,30 +72,9 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
     completed.input.checked ? 'completed' : never.input.checked ? 'never_happened' : undefined,
   )
   if (!(await asked)) return undefined
-  const note = { by: by.input.value, reason: reason.input.value }
   return completed.input.checked
-    ? { outcome: 'completed', data: JSON.parse(data.value) as object, ...note }
-    : { outcome: 'never_happened', ...note }
-}
-
-/** Makes a required field of one line. The browser keeps the dialog open while it is blank. */
-function noteField(
-  id: string,
-  name: string,
-  meaning: string,
-  maxLength: number,
-): { readonly field: HTMLElement; readonly input: HTMLInputElement } {
-  const input = el('input', {
-    class: 'input',
-    id,
-    maxlength: maxLength,
-    required: true,
-    pattern: '.*\\S.*',
-    autocomplete: 'off',
-    'aria-describedby': `${id}-help`,
-  })
-  const help = el('p', { class: 'help', id: `${id}-help` }, meaning)
-  return { input, field: el('div', { class: 'field' }, el('label', { for: id }, name), input, help) }
+    ? { outcome: 'completed', data: JSON.parse(data.value) as object, ...note.note() }
+    : { outcome: 'never_happened', ...note.note() }
 }
 
 function radio(

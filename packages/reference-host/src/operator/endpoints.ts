@@ -11,7 +11,7 @@ import {
   listLostHistory,
 } from '@gatewright/host/internal'
 import { isReference } from '../modules/command-arguments.ts'
-import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
+import { isNote } from '@gatewright/idempotency-store/internal'
 import { handleKept, listKept } from '../modules/attention/kept-events.ts'
 import { countAttention } from '../modules/attention/reports.ts'
 import { describeEndpoint, describeRetry, replayEvent } from '../modules/webhooks/for-operators.ts'
@@ -21,8 +21,10 @@ import type { EndpointState } from '../product/metrics.ts'
 import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
 import { deny, type OperatorDenial } from './codes.ts'
-import { incidentActions } from './incident.ts'
-import { findRequest, listRequests, topRefusals } from './requests.ts'
+import { describeAccount, describeEnd } from './account.ts'
+import { find } from './find.ts'
+import { denyNote, incidentActions } from './incident.ts'
+import { listRequests, topRefusals } from './requests.ts'
 import type { OperatorServices } from './services.ts'
 
 /** One endpoint of the operator page. */
@@ -68,12 +70,6 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       path: '/operator/api/requests',
       parameters: ['outcome', 'operation', 'rule', 'code', 'account', 'key'],
       response: (_, query) => listRequests(services, query),
-    },
-    {
-      method: 'GET',
-      path: '/operator/api/request',
-      parameters: ['id'],
-      response: (_, query) => findRequest(services, query),
     },
     get('stores', () => storesOverTime(history, clock.now())),
     get('jobs', async () => {
@@ -124,18 +120,34 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     }),
     get('ledger-check', () => ledgerChecks.latest()),
     { method: 'POST', path: '/operator/api/ledger-check', response: async () => allow(ledgerChecks.start()) },
-    ...Object.entries(incidentActions).map(
-      ([path, act]): OperatorEndpoint => ({
-        method: 'POST',
-        path: `/operator/api/${path}`,
-        response: body => act(services, body),
-      }),
-    ),
+    ...incidentEndpoints(services),
     {
       method: 'POST',
       path: '/operator/api/lost-runs/resolve',
       response: body => resolveRun(services, body),
     },
+  ]
+}
+
+/** The endpoints that find an account, and stop it or one of its keys. */
+function incidentEndpoints(services: OperatorServices): readonly OperatorEndpoint[] {
+  const read = (path: string, response: typeof describeAccount): OperatorEndpoint => ({
+    method: 'GET',
+    path: `/operator/api/${path}`,
+    parameters: ['id'],
+    response: (_, query) => response(services, query),
+  })
+  const post = (path: string, response: typeof find): OperatorEndpoint => ({
+    method: 'POST',
+    path: `/operator/api/${path}`,
+    response: body => response(services, body),
+  })
+  return [
+    // A POST, although it changes nothing: what is looked for may be a secret, and addresses are kept in many places.
+    post('find', find),
+    read('account', describeAccount),
+    read('key-end', describeEnd),
+    ...Object.entries(incidentActions).map(([path, act]) => post(path, act)),
   ]
 }
 
@@ -205,6 +217,3 @@ function decisionOf({
   if (!isNote('reason', reason)) return denyNote('reason')
   return allow({ outcome, by, reason, data: data as OperatorDecision['data'] })
 }
-
-const denyNote = (field: 'by' | 'reason') =>
-  deny('invalid_request', `${field} must be a text of 1 to ${LONGEST_NOTE[field]} characters`, { field })

@@ -1,8 +1,13 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { type RecordedRequest, REQUEST_OUTCOMES, requests } from '@gatewright/host/internal'
+import { type RecordedRequest, REQUEST_OUTCOMES, requests, SHORT_ID } from '@gatewright/host/internal'
 import { rows } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
-import { operatorRequestData, titleOf, type RequestFilter } from '../modules/requests/fields.ts'
+import {
+  operatorRequestData,
+  titleOf,
+  type OperatorRequest,
+  type RequestFilter,
+} from '../modules/requests/fields.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import type { OperatorServices } from './services.ts'
 
@@ -48,21 +53,37 @@ export async function listRequests(
   if (!filter.ok) return filter
   await written(requestLog)
   const found = await requests.list(sql, { ...filter.value, limit: MOST_REQUESTS })
-  const named = await namesOf(services, found)
-  return allow({ requests: found.map(row => ({ ...operatorRequestData(row), ...named(row) })) })
+  return allow({ requests: await withNames(services, found) })
 }
 
-/** Finds a kept request of any account by its id. */
-export async function findRequest(
-  services: RequestServices,
-  query: URLSearchParams,
-): Promise<Verdict<object, OperatorDenial>> {
+/** A request with the names of what it is about. */
+export type NamedRequest = OperatorRequest & RowNames
+
+/** Finds the kept request of any account with an id, or those whose ids begin with the characters that a terminal shows of one: two at most. */
+export async function findRequests(services: RequestServices, id: string): Promise<readonly NamedRequest[]> {
   const { sql, requestLog } = services
   await written(requestLog)
-  const found = await requests.findAnywhere(sql, query.get('id') ?? '')
-  if (!found) return deny('not_found', 'No kept request has this id.')
-  const named = await namesOf(services, [found])
-  return allow({ request: { ...operatorRequestData(found), ...named(found) } })
+  const exact = await requests.findAnywhere(sql, id)
+  const found = exact ? [exact] : id.length === SHORT_ID ? await requests.findByStart(sql, id) : []
+  return withNames(services, found)
+}
+
+/** Lists the newest refused requests of an account, those of consoles included. */
+export async function refusalsOf(
+  services: RequestServices,
+  accountId: string,
+  limit: number,
+): Promise<readonly NamedRequest[]> {
+  await written(services.requestLog)
+  return withNames(services, await requests.list(services.sql, { accountId, outcome: 'refused', limit }))
+}
+
+async function withNames(
+  services: RequestServices,
+  found: readonly RecordedRequest[],
+): Promise<readonly NamedRequest[]> {
+  const named = await namesOf(services, found)
+  return found.map(row => ({ ...operatorRequestData(row), ...named(row) }))
 }
 
 /** Writes what waits. If that fails, the response is what is stored. */
@@ -92,6 +113,14 @@ function filterOf(query: URLSearchParams): Verdict<Omit<RequestFilter, 'limit'>,
 /** A row whose operation, key and account the page names for people. */
 type NamedRow = Pick<RecordedRequest, 'accountId' | 'keyId' | 'operation'>
 
+/** What a row is called. */
+interface RowNames {
+  readonly title: string
+  readonly keyLabel: string | null
+  readonly console: boolean
+  readonly wallet: string | null
+}
+
 /**
  * Returns the function that names what some rows are about: the title of the operation, the label of the key, whether it is that of a
  * console, and the wallet of the account. Null: the key was deleted or has no label; nobody signed in to the account with a wallet.
@@ -99,7 +128,7 @@ type NamedRow = Pick<RecordedRequest, 'accountId' | 'keyId' | 'operation'>
 async function namesOf(
   { sql, keys, operationTitles }: Pick<RequestServices, 'sql' | 'keys' | 'operationTitles'>,
   all: readonly NamedRow[],
-): Promise<(row: NamedRow) => object> {
+): Promise<(row: NamedRow) => RowNames> {
   const ids = new Set(all.flatMap(({ keyId }) => keyId ?? []))
   const found = new Map(await Promise.all([...ids].map(async id => [id, await keys.find(id)] as const)))
   const wallets = await walletsOf(sql, new Set(all.map(({ accountId }) => accountId)))

@@ -19,8 +19,9 @@ const host = await startOperatedHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const { send } = host
 
+const NOTE = { by: 'Ana', reason: 'ticket 7' }
 const act = (path: string, body: object): Promise<OperatorResponse> =>
-  host.ask(`/operator/api/${path}`, { body })
+  host.ask(`/operator/api/${path}`, { body: { ...NOTE, ...body } })
 const LOCKED = {
   status: 403,
   body: { error: 'policy_blocked', rule: 'account_locked', message: /operator has frozen it/ },
@@ -55,6 +56,8 @@ async function untilEnded(ask: () => Promise<HttpResponse>): Promise<HttpRespons
     await new Promise(resolve => setImmediate(resolve))
   }
 }
+
+const account = async (id: string) => (await host.ask(`/operator/api/account?id=${id}`)).body
 
 type Owner = Awaited<ReturnType<typeof newOwner>>
 
@@ -170,6 +173,7 @@ t.test(
       t.equal(response.body['rule'] ?? 'account_locked', 'account_locked', name)
     }
     t.match(await ways['payments.create']?.(), LOCKED)
+    t.match(await owner.read('/users'), { user: { frozenAt: /^\d{4}-.*Z$/ } }, 'the owner is told')
     t.same(await balance(), before)
     await act('accounts/unfreeze', { accountId: owner.accountId })
     const { rows: said } = await owner.read('/audit?action=account.freeze,account.unfreeze')
@@ -178,6 +182,7 @@ t.test(
       { text: 'The operator froze the account: nothing leaves it.', by: 'operator' },
     ])
     t.equal((said as unknown[]).length, 2, 'the repeat changed nothing')
+    t.match(await owner.read('/users'), { user: { frozenAt: null } })
     for (const [name, way] of Object.entries(ways)) t.equal((await way()).status, 200, name)
   },
 )
@@ -258,7 +263,7 @@ for (const first of ['payment', 'freeze'] as const)
       await db.transaction(async tx => {
         t.equal(await internals.isAccountLocked(tx, accountId), false)
         t.equal(await isLocked(second), false, 'payments do not wait for each other')
-        later = internals.freezeAccount(second, accountId, 1)
+        later = internals.freezeAccount(second, accountId, { now: 1 })
         await untilBlocked(later)
         await internals.lockAccount(tx, accountId)
       })
@@ -318,6 +323,41 @@ t.test('the owner pauses and resumes a key, and not one that the operator has pa
   t.match(await change('resume', child.keyId), PAUSED)
   t.match(await change('pause', 'A'.repeat(16)), { status: 404 })
   t.match(await change('resume', keyId), { status: 403, body: { rule: 'key_authority' } })
+})
+
+t.test('what an operator does needs who and why, and the audit keeps both', async t => {
+  const { token, accountId } = await newOwner()
+  const child = await keyBelow(send, token, {})
+  const targets = [
+    ['accounts/freeze', { accountId }, 'frozen'],
+    ['accounts/unfreeze', { accountId }, 'unfrozen'],
+    ['keys/pause', { keyId: child.keyId }, child.keyId],
+    ['keys/resume', { keyId: child.keyId }, child.keyId],
+    ['keys/revoke', { keyId: child.keyId }, child.keyId],
+  ] as const
+  for (const [path, target] of targets)
+    for (const [field, value] of [
+      ['by', undefined],
+      ['by', ' '],
+      ['by', 7],
+      ['by', 'x'.repeat(201)],
+      ['reason', undefined],
+      ['reason', ''],
+      ['reason', 'a\0b'],
+      ['reason', 'x'.repeat(1001)],
+    ] as const)
+      t.match(
+        await act(path, { ...target, [field]: value }),
+        { status: 400, body: { error: 'invalid_request', field } },
+        `${path} ${field} ${String(value).length}`,
+      )
+  t.same((await account(accountId))['actions'], [], 'nothing was done')
+  for (const [path, target, words] of targets) {
+    t.match(await act(path, { ...target, reason: 'ticket 7\nand a call' }), { status: 200 }, path)
+    const [latest] = (await account(accountId))['actions'] as { command: string; detail: string }[]
+    t.equal(latest?.command, path.replace('/', ' '))
+    t.equal(latest?.detail, `${words} by Ana: ticket 7 and a call`)
+  }
 })
 
 t.test('the operator listener says what is wrong with an id', async t => {

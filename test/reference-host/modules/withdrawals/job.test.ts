@@ -59,11 +59,11 @@ async function stored(t: Test, id: string, expected: object): Promise<void> {
 t.test('sends nothing while the account is frozen, and then what the provider does not know', async t => {
   const id = await made()
   const { accountId = '' } = (await internals.anyWithdrawal.find(db, id)) ?? {}
-  await internals.freezeAccount(db, accountId, clock.now())
+  await internals.freezeAccount(db, accountId, { now: clock.now() })
   const provider = { send: async () => reported('ready') }
   t.match(await run(id, provider), { calls: ['find'], end: 'again', errors: [] })
   await stored(t, id, { status: 'pending' })
-  await internals.unfreezeAccount(db, accountId, clock.now())
+  await internals.unfreezeAccount(db, accountId, { now: clock.now() })
   t.match(await run(id, provider), { calls: ['find', [id]], end: 'again' })
   await stored(t, id, { status: 'ready' })
 })

@@ -68,6 +68,9 @@ export const cards = {
     const more = keyLineageId === undefined ? [] : [keyLineageId]
     return cardTable.select(db, conditions, [accountId, after, limit, ...more])
   },
+  /** Finds cards of any account by their last four digits, the newest first. For operators. */
+  withLast4: (db: SqlQueries, last4: string, limit: number): Promise<Card[]> =>
+    cardTable.select(db, 'where last4 = $1 order by created_at desc, id limit $2', [last4, limit]),
   /** Counts the cards of an account that are not canceled. */
   openCount: (db: SqlQueries, accountId: string): Promise<number> => cardTable.count(db, accountId, OPEN),
   /** Returns how many of the account's newest `most` cards were made after an instant. */

@@ -15,7 +15,7 @@ export const freezeCommand: Command<FreezeServices> = {
     'Its payments, withdrawals, bills and card payments are denied, and it makes no keys and cards. Money still arrives.',
   async run({ backend: { sql: db }, clock }, { positional: [owner = ''] }) {
     const accountId = await userAccountOf(db, owner)
-    const changed = await freezeAccount(db, accountId, clock.now())
+    const changed = await freezeAccount(db, accountId, { now: clock.now() })
     return {
       data: { accountId, frozen: true },
       lines: [`${accountId} ${changed ? 'is' : 'was already'} frozen.`],
@@ -32,7 +32,7 @@ export const unfreezeCommand: Command<FreezeServices> = {
   confirm: 'Whoever has its keys can pay again: revoke or pause the leaked ones first.',
   async run({ backend: { sql: db }, clock }, { positional: [owner = ''] }) {
     const accountId = await userAccountOf(db, owner)
-    if (!(await unfreezeAccount(db, accountId, clock.now())))
+    if (!(await unfreezeAccount(db, accountId, { now: clock.now() })))
       throw new CommandError(`${accountId} is not frozen`)
     return { data: { accountId, frozen: false }, lines: [`${accountId} may pay again.`] }
   },

@@ -4,22 +4,32 @@ import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import { recordOperatorAction } from '@gatewright/host/internal'
 import { appendOperatorAudit } from '@gatewright/session-issuer/internal'
 
+/** When an account is frozen or unfrozen, and what is recorded of who did it and why. */
+interface FreezeChange {
+  readonly now: EpochMs
+  readonly note?: string | undefined
+}
+
 /**
  * Freezes an account: until it is unfrozen, nothing leaves it and it makes no keys, while reads, locks and revocations work and money arrives.
  * Card payments that were authorized before are settled. A payment that runs at once either commits before, or is denied: once this has
  * resolved, none that had not committed does. Repeating it changes nothing. Returns whether it was changed; undefined: no such account.
  */
-export function freezeAccount(db: SqlClient, accountId: string, now: EpochMs): Promise<boolean | undefined> {
-  return setFrozen(db, accountId, { frozen: true, now })
+export function freezeAccount(
+  db: SqlClient,
+  accountId: string,
+  change: FreezeChange,
+): Promise<boolean | undefined> {
+  return setFrozen(db, accountId, { ...change, frozen: true })
 }
 
 /** Ends the freeze of an account: all is as before. Returns whether it was changed; undefined: no such account. */
 export function unfreezeAccount(
   db: SqlClient,
   accountId: string,
-  now: EpochMs,
+  change: FreezeChange,
 ): Promise<boolean | undefined> {
-  return setFrozen(db, accountId, { frozen: false, now })
+  return setFrozen(db, accountId, { ...change, frozen: false })
 }
 
 /** Returns when an account was frozen; null: it is not. */
@@ -32,7 +42,7 @@ export async function frozenAt(db: SqlQueries, accountId: string): Promise<Epoch
 function setFrozen(
   db: SqlClient,
   accountId: string,
-  { frozen, now }: { readonly frozen: boolean; readonly now: EpochMs },
+  { frozen, now, note }: FreezeChange & { readonly frozen: boolean },
 ): Promise<boolean | undefined> {
   return db.transaction(async tx => {
     // The strongest lock, and the only one of this transaction: it waits for every payment that has read the account, and no payment waits for
@@ -51,7 +61,8 @@ function setFrozen(
       at: now,
     })
     const command = frozen ? 'accounts freeze' : 'accounts unfreeze'
-    await recordOperatorAction(tx, { at: now, command, accountId, detail: frozen ? 'frozen' : 'unfrozen' })
+    const detail = [frozen ? 'frozen' : 'unfrozen', note].filter(Boolean).join(' ')
+    await recordOperatorAction(tx, { at: now, command, accountId, detail })
     return true
   })
 }

@@ -44,6 +44,9 @@ create table {prefix}cards (
 
 create index {prefix}cards_folder on {prefix}cards (account_id, folder_id) where folder_id is not null;
 
+-- For operators, who are told the last digits of a card.
+create index {prefix}cards_last4 on {prefix}cards (last4, created_at);
+
 create index {prefix}cards_key on {prefix}cards (key_account_id, key_lineage_id)
   where key_lineage_id is not null;
 
