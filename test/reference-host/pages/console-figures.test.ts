@@ -34,8 +34,8 @@ const { plotTop } = (await import(`${folder}/overview/spend-plot.js`)) as { plot
 const { tightestFirst } = (await import(`${folder}/keys/cap-words.js`)) as {
   tightestFirst(caps: readonly Cap[]): Cap[]
 }
-const { isFrozen, policyLines } = (await import(`${folder}/keys/key-words.js`)) as {
-  isFrozen(key: { policy: unknown }): boolean
+const { allowsNothing, policyLines } = (await import(`${folder}/keys/key-words.js`)) as {
+  allowsNothing(key: { policy: unknown }): boolean
   policyLines(key: { policy: unknown }): string[]
 }
 
@@ -161,9 +161,9 @@ t.test('says every member of a policy in words, also one that it does not know',
 
 t.test('a key whose policy allows no operation is frozen, and says so', t => {
   t.same(policyLines({ policy: [{ allowOperations: [] }] }), ['Blocked: may do nothing'])
-  t.equal(isFrozen({ policy: [{ dailySpendCapCents: 1 }, { allowOperations: [] }] }), true)
-  t.equal(isFrozen({ policy: { allowOperations: ['cards.list'] } }), false)
-  t.equal(isFrozen({ policy: null }), false)
+  t.equal(allowsNothing({ policy: [{ dailySpendCapCents: 1 }, { allowOperations: [] }] }), true)
+  t.equal(allowsNothing({ policy: { allowOperations: ['cards.list'] } }), false)
+  t.equal(allowsNothing({ policy: null }), false)
   t.end()
 })
 

@@ -1,14 +1,16 @@
 // What the console says when a key is looked for and ended: its cards, its open pay-ins, and the key afterwards.
 import t from 'tap'
-import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
+import { startBrowser } from '../../harness/browser/browser.ts'
 import { bearer } from '../../harness/host.ts'
+import { freePort } from '../../harness/services.ts'
 import { moneyUser } from '../harness/money.ts'
+import { startOperatedHost } from '../harness/operator.ts'
 import { testWallet } from '../harness/pages/browser-wallets.ts'
 import { chooseForKey, openTab, programOf } from '../harness/pages/console-page.ts'
 import { heading, openHelper, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { checkState } from '../harness/pages/page-checks.ts'
 
-const host = await startPageHost({ RATE_LIMITS: 'off' })
+const host = await startOperatedHost({ PORT: String(await freePort()), RATE_LIMITS: 'off' })
 const browser = await startBrowser()
 t.teardown(async () => {
   await browser.close()
@@ -89,6 +91,43 @@ t.test('pauses a key, whose session is denied then, and resumes it', async t => 
   t.equal((await mint()).body['ok'], true)
   t.same(faults, { reports: [], foreign: [], errors: [] })
 })
+
+for (const scheme of ['light', 'dark'] as const)
+  t.test(
+    `says on every page that the account is frozen, what that means and whom to ask, ${scheme}`,
+    async t => {
+      const wallet = testWallet()
+      const { token } = await programOf(host, wallet)
+      const me = await host.send('/user/v1/users', { headers: bearer(token) })
+      const accountId = (me.body.data['user'] as { id: string }).id.replace('usr_', 'acc_')
+      const act = (verb: string) =>
+        host.ask(`/operator/api/accounts/${verb}`, { body: { accountId, by: 'Ana', reason: 'ticket 7' } })
+      const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet], {
+        colorScheme: scheme,
+      })
+      await signInBy(page, wallet)
+      await heading(page, 'Overview')
+      const banner = page.getByRole('region', { name: 'Frozen account' })
+      t.equal(await banner.count(), 0)
+      t.equal((await act('freeze')).status, 200)
+      await openTab(page, 'Keys')
+      await banner.waitFor()
+      const words = await banner.innerText()
+      t.match(words, /Frozen: nothing leaves your account since \d{4}-\d\d-\d\d [\d:]+ UTC\./)
+      t.match(words, /You can still see everything, lock cards and revoke keys, and money still arrives\./)
+      t.match(words, /Only the operator of .+ can unfreeze it\. Write to support@example\.com, or see https:/)
+      t.match(words, `Name your account: ${accountId}`)
+      await checkState(t, page, 'frozen')
+      await page.screenshot({ path: `build/screenshots/console-frozen-${scheme}.png` })
+      await page.setViewportSize({ width: 390, height: 844 })
+      await page.screenshot({ path: `build/screenshots/console-frozen-${scheme}-390.png` })
+      await act('unfreeze')
+      await openTab(page, 'Overview')
+      await banner.waitFor({ state: 'detached' })
+      t.same(faults, { reports: [], foreign: [], errors: [] })
+      await page.context().close()
+    },
+  )
 
 t.test('signs in with a test wallet by the link of the home page, and skips to the content', async t => {
   const { page, faults } = await openHelper(browser, `${host.url}/`, [])

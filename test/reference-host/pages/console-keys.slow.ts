@@ -56,7 +56,7 @@ t.test('shows keys as a tree with rights in words and the tightest limit, and fi
     await cells(page, 'agent-shopping'),
     /Payments\s+From 10\.0\.0\.0\/8\s+0\.00 of 7\.00 USD\s+Spending today\s+Never/,
   )
-  t.match(await cells(page, 'frozen'), /Frozen[^]*Blocked/)
+  t.match(await cells(page, 'frozen'), /Blocked[^]*Nothing/)
   t.match(await cells(page, program.keyId.slice(-6)), /Everything\s+0\.00 of 100\.00 USD/)
   const order = await page.locator('.key-cell a').allInnerTexts()
   t.same(
@@ -191,7 +191,7 @@ t.test('says that policies take from the rights of a key, also those of the keys
   await host.send(`/user/v1/keys/${root.keyId}`, { method: 'PATCH', body: frozen, headers })
   const { page } = await openKeys(wallet)
   t.match(await cells(page, less.keyId.slice(-6)), /Everything\s+Except what a policy forbids/)
-  t.match(await cells(page, 'below'), /Blocked/)
+  t.match(await cells(page, 'below'), /Nothing/)
 })
 
 t.test('does not say that no key has a limit when the limits cannot be read', async () => {

@@ -43,6 +43,7 @@ t.test('a wallet user reads what is known of it', async t => {
     email: null,
     kycStatus: 'not_submitted',
     agreementsAccepted: false,
+    frozenAt: null,
   })
 })
 

@@ -6,6 +6,7 @@ import { showWhole, type IsShown } from '../screen.ts'
 import { isTestWallet } from '../test-wallet.ts'
 import type { ConsoleContext } from './context.ts'
 import { openDrawer, type Drawer } from './drawer.ts'
+import { frozenBanner } from './frozen-banner.ts'
 import { icon } from './icons.ts'
 import type { ConsolePage } from './page.ts'
 import { PAGES } from './pages.ts'
@@ -28,6 +29,7 @@ const IN_BAR = 4
 /** Shows the console at the address of the window. */
 export function mountShell(context: ConsoleContext, signOut: () => Promise<void>): Shell {
   const nav = navigation(context, signOut)
+  const frozen = frozenBanner(context)
   const heading = el('h1', { tabindex: -1 })
   const beside = el('div', { class: 'buttons' })
   const about = el('p', { class: 'muted' })
@@ -35,6 +37,7 @@ export function mountShell(context: ConsoleContext, signOut: () => Promise<void>
   const panel = el(
     'div',
     { class: 'console-page' },
+    frozen.element,
     el('div', { class: 'page-head' }, heading, beside),
     about,
     content,
@@ -53,6 +56,7 @@ export function mountShell(context: ConsoleContext, signOut: () => Promise<void>
     document.title = `${page.title} · ${readHost().serviceName}`
     content.style.minBlockSize = ''
     fill(content, ...page.render(context))
+    void frozen.read()
   }
   const closeDrawer = (): void => {
     drawer?.close()
@@ -96,6 +100,7 @@ export function mountShell(context: ConsoleContext, signOut: () => Promise<void>
       // The height stays while the content is read again, so that nothing jumps.
       content.style.minBlockSize = `${content.offsetHeight}px`
       if (shown) fill(content, ...shown.render(context))
+      void frozen.read()
     },
     setFilters(next) {
       if (!shown) return

@@ -4,6 +4,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, ledgerWrite, readOperation } from '@gatewright/host'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import { isoOrNull } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { changeProfile, openProfile } from './profile.ts'
@@ -49,6 +50,10 @@ const WalletUser = Type.Object(
     agreementsAccepted: Type.Boolean({
       description: 'Whether the agreements are accepted in their current version',
     }),
+    frozenAt: Type.Union([instant('When'), Type.Null()], {
+      description:
+        'When the operator froze the account: until it is unfrozen, nothing leaves it. Null: it is not frozen',
+    }),
     createdAt,
   },
   component('WalletUser', 'The user of the session'),
@@ -70,7 +75,7 @@ const example = {
   createdAt: examples.AT,
 }
 const exampleResponse = {
-  user: { user: { id: examples.owner.userId, ...example, agreementsAccepted: false } },
+  user: { user: { id: examples.owner.userId, ...example, agreementsAccepted: false, frozenAt: null } },
   partner: { userId: 'user-1', ...example },
 }
 
@@ -144,5 +149,6 @@ async function userData(
   const createdAt = new Date(user.createdAt).toISOString()
   if (surface === 'partner') return { userId: user.externalId, ...shown, createdAt }
   const agreementsAccepted = (await acceptances.acceptedAt(db, user.accountId)) !== undefined
-  return { user: { id: user.id, ...shown, agreementsAccepted, createdAt } }
+  const frozenAt = isoOrNull(user.frozenAt)
+  return { user: { id: user.id, ...shown, agreementsAccepted, frozenAt, createdAt } }
 }

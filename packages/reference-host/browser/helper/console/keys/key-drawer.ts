@@ -12,7 +12,7 @@ import type { KeyAction } from './key-actions.ts'
 import { keyButtons } from './key-menu.ts'
 import { stateBadge } from './key-table.ts'
 import { keysBelow, policyChain } from './key-tree.ts'
-import { isFrozen, makerWords, policyLines } from './key-words.ts'
+import { allowsNothing, makerWords, policyLines } from './key-words.ts'
 import { readKeyCaps } from './read-caps.ts'
 import { requestsOfKey } from '../requests/requests.ts'
 import { addressOf } from '../route.ts'
@@ -79,8 +79,8 @@ function endFact({ revokedAt, expiresAt }: Key): [name: string, value: Child] {
 }
 
 function limits(context: ConsoleContext, key: Key): Child[] {
-  // A frozen key spends nothing, so that its limits say nothing.
-  if (!isLive(key) || isFrozen(key)) return []
+  // A blocked key spends nothing, so that its limits say nothing.
+  if (!isLive(key) || allowsNothing(key)) return []
   const body = el('div')
   void load<readonly Cap[]>(body, {
     what: 'the limits of this key',

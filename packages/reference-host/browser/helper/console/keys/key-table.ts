@@ -1,6 +1,7 @@
 import { button, el, fill, type Child } from '../../../shared/dom.ts'
 import { whenHostIsBack } from '../../../shared/host-away.ts'
 import { readHost } from '../../../shared/host.ts'
+import { pastedKeyId } from '../../../shared/pasted-key.ts'
 import { when } from '../../../shared/time.ts'
 import { canPay, rightsWords } from '../../key/rights.ts'
 import { usageBar } from './cap-bar.ts'
@@ -9,7 +10,7 @@ import { keyName } from '../all-keys.ts'
 import type { ConsoleContext } from '../context.ts'
 import { keyMenu } from './key-menu.ts'
 import { filterKeys, keyTree, policyChain, type KeyFilter, type KeyNode } from './key-tree.ts'
-import { isFrozen, policiesOf } from './key-words.ts'
+import { allowsNothing, policiesOf } from './key-words.ts'
 import { readCaps } from './read-caps.ts'
 import { addressOf } from '../route.ts'
 import { empty } from '../states.ts'
@@ -83,7 +84,7 @@ function filterForm(
   const filter = (): KeyFilter => ({ state: state.value as KeyFilter['state'], text: text.value })
   const change = (): void => {
     // The whole text of a key, pasted after a leak: its secret must neither stay in the box nor get into the address.
-    const pasted = /_(?:user|partner)_([0-9A-Za-z]{16})_/.exec(text.value)?.[1]
+    const pasted = pastedKeyId(text.value)
     if (pasted !== undefined) {
       text.value = pasted
       const found = keys.find(({ id }) => id === pasted)
@@ -139,7 +140,7 @@ function row({ key, depth }: KeyNode, keys: readonly Key[], limit: Child, menu: 
 
 function rights(key: Key, keys: readonly Key[]): Child[] {
   const policies = policyChain(key, keys)
-  if (policies.some(({ allowOperations }) => allowOperations?.length === 0)) return ['Blocked']
+  if (policies.some(({ allowOperations }) => allowOperations?.length === 0)) return ['Nothing']
   const isLess = policies.some(
     ({ allowOperations, denyOperations = [] }) => allowOperations !== undefined || denyOperations.length > 0,
   )
@@ -157,7 +158,7 @@ export function stateBadge(key: Key): Child {
   if (key.revokedAt !== null) return el('span', { class: 'badge bad' }, 'Revoked')
   if (!isLive(key)) return el('span', { class: 'badge' }, 'Expired')
   if (key.pauses.length > 0) return el('span', { class: 'badge warn' }, 'Paused')
-  if (isFrozen(key)) return el('span', { class: 'badge bad' }, 'Frozen')
+  if (allowsNothing(key)) return el('span', { class: 'badge bad' }, 'Blocked')
   return key.expiresAt !== null && el('span', { class: 'badge warn' }, 'Ends ', when(key.expiresAt))
 }
 
@@ -184,7 +185,7 @@ function limitWords(key: Key, all: readonly Cap[]): Child[] {
       el('span', { class: 'small muted' }, capName(each)),
     ]
   if (!tightest)
-    return [el('span', { class: 'muted' }, canPay(key.scopes) && !isFrozen(key) ? 'No limit' : '–')]
+    return [el('span', { class: 'muted' }, canPay(key.scopes) && !allowsNothing(key) ? 'No limit' : '–')]
   const { cap, used } = tightest
   return [
     usageBar(tightest),
@@ -204,7 +205,7 @@ function limitWords(key: Key, all: readonly Cap[]): Child[] {
 /** Whether a cap is on something that the key may do. */
 export function isOnUse(key: Pick<Key, 'scopes' | 'policy'>, { rule, operations }: Cap): boolean {
   const { scopes } = key
-  if (isFrozen(key)) return false
+  if (allowsNothing(key)) return false
   if (rule === 'dailyWithdrawalCapCents') return scopes.includes('withdrawals.write')
   if (operations === null) return canPay(scopes)
   return operations.some(id => scopes.includes(`${id.slice(0, id.indexOf('.'))}.write`))

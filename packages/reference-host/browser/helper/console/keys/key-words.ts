@@ -17,7 +17,7 @@ export function makerWords({ createdBy, rotatedBy }: Key, keys: readonly Key[]):
 
 const text = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
 
-const FROZEN_WORDS = 'Blocked: may do nothing'
+const NOTHING_WORDS = 'Blocked: may do nothing'
 
 /** Describes each member of a policy. A member without an entry is shown by its name and value. */
 const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
@@ -26,7 +26,7 @@ const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   dailyWithdrawalCapCents: value => `At most ${usd(value)} withdrawn a day`,
   allowedIps: value => `Only from ${text(value)}`,
   allowOperations: (value: readonly string[]) =>
-    value.length === 0 ? FROZEN_WORDS : `Only ${operationsWords(value)}`,
+    value.length === 0 ? NOTHING_WORDS : `Only ${operationsWords(value)}`,
   denyOperations: (value: readonly string[]) => `Never ${operationsWords(value)}`,
   notBefore: value => `Not before ${utc(value)}`,
   notAfter: value => `Not after ${utc(value)}`,
@@ -46,7 +46,7 @@ export function policiesOf({ policy }: Pick<Key, 'policy'>): readonly Policy[] {
 }
 
 /** Whether the policy of a key allows no operation at all. */
-export function isFrozen(key: Pick<Key, 'policy'>): boolean {
+export function allowsNothing(key: Pick<Key, 'policy'>): boolean {
   return policiesOf(key).some(({ allowOperations }) => allowOperations?.length === 0)
 }
 
