@@ -103,7 +103,8 @@ export interface Mcp<S extends string = string, Tx = unknown, Env = unknown> {
   readonly guardTool: GuardTool<S, Tx>
   /**
    * Makes the handler of the path of the server, for both revisions of the protocol (2025-11-25, 2026-07-28). Every message needs a session;
-   * a tool registered without `guardTool` needs nothing else. `makeServer` is called for each message.
+   * a tool registered without `guardTool` needs nothing else. `makeServer` is called for each message, and once before, so that what is wrong
+   * with a tool is found at the start.
    */
   handle(makeServer: MakeServer): FetchHandler<Env>
   /**
@@ -135,6 +136,9 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
   return {
     guardTool: guardTool as unknown as GuardTool<S, Tx>,
     handle(makeServer) {
+      void Promise.resolve(makeServer({ era: 'modern' })).catch(error =>
+        gate.settings.report({ operation: 'mcp', error }),
+      )
       const { fetch } = createMcpHandler(async context => {
         const server = await makeServer(context)
         const { session, method } = (context.authInfo && received.get(context.authInfo)) ?? {}

@@ -14,8 +14,8 @@ export interface Intent {
   readonly meta?: string
 }
 
-/** Throws a `TypeError` unless an intent names arguments of the tool or a member of `_meta`. */
-export function assertIntent(tool: string, intent: unknown, schema: Readonly<Record<string, unknown>>): void {
+/** Throws a `TypeError` unless an intent names arguments or a member of `_meta`. */
+export function assertIntent(tool: string, intent: unknown): void {
   const { args, meta, ...others } = (intent ?? {}) as Intent
   const isList = Array.isArray(args) && args.length > 0 && args.every(name => typeof name === 'string')
   const [other] = Object.keys(others)
@@ -27,8 +27,16 @@ export function assertIntent(tool: string, intent: unknown, schema: Readonly<Rec
     throw new TypeError(
       `${tool}: intent.meta must be the name of a member of _meta, such as "idempotency-key"`,
     )
+}
+
+/** Throws a `TypeError` for an intent that names an argument which the JSON Schema of a tool does not have. */
+export function assertArguments(
+  tool: string,
+  { args = [] }: Intent,
+  schema: Readonly<Record<string, unknown>>,
+): void {
   const { properties = {} } = schema
-  const missing = args?.find(name => !Object.hasOwn(properties as object, name))
+  const missing = args.find(name => !Object.hasOwn(properties as object, name))
   if (missing !== undefined)
     throw new TypeError(`${tool}: intent names the argument ${missing}, which inputSchema does not have`)
 }

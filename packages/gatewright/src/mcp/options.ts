@@ -69,8 +69,7 @@ export interface CheckedTool {
 /** Checks the options of a tool. Throws a `TypeError` that names the tool and what to write. */
 export function checkedTool(name: string, options: AnyTool, { inputSchema }: ToolTexts<never>): CheckedTool {
   const { operation = name, read, transaction, intent, ...rest } = options as AnyMembers
-  const converter = inputSchema?.['~standard']?.jsonSchema
-  if (typeof converter?.input !== 'function')
+  if (typeof inputSchema?.['~standard']?.jsonSchema?.input !== 'function')
     throw new TypeError(
       `${name}: inputSchema must be a Standard Schema that gives its JSON Schema, such as z.object({ ... }) of zod 4`,
     )
@@ -83,7 +82,7 @@ export function checkedTool(name: string, options: AnyTool, { inputSchema }: Too
     const { rule } = readOperation(operation, rest)
     return { kind: 'read', rule, intent: undefined, route: { body }, amount: undefined }
   }
-  assertIntent(name, intent, converter.input({ target: 'draft-2020-12' }))
+  assertIntent(name, intent)
   const { rule, route, amount } = writeOperation(operation, rest)
   if (transaction !== true) return { kind: 'write', rule, intent, route: { ...route, body }, amount }
   if (amount)

@@ -12,7 +12,7 @@ import type {
   StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { writeRequestOf } from '../requests.ts'
-import { canonicalJson, intentKey } from './intent.ts'
+import { assertArguments, canonicalJson, intentKey } from './intent.ts'
 import { checkedTool, type AnyTool, type CheckedTool, type ToolTexts } from './options.ts'
 import { toolRender, type ToolResult } from './result.ts'
 
@@ -91,9 +91,13 @@ export function toolRegistrar({
     const respond = responder(name, handler, outputSchema)
     let route: CompleteRoute<OpenCall> | undefined
     const routeOf = (): CompleteRoute<OpenCall> => (route ??= declare(gate, checked, respond))
-    // What is wrong with a declaration is found when the first server is made.
-    if (isFirst) routeOf()
     const { intent } = checked
+    // What is wrong with a declaration is found when the first server is made.
+    if (isFirst) {
+      if (intent)
+        assertArguments(name, intent, inputSchema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }))
+      routeOf()
+    }
     const renderOf = ({ message, isHttp }: Calling) =>
       toolRender(
         { intent, hasOutputSchema: outputSchema !== undefined },
