@@ -9,7 +9,7 @@ const BUILT = fileURLToPath(new URL('.', import.meta.url))
 /** The file that runs an example, the first that there is. */
 const MAIN = ['main.js', 'demo.js', 'client.js', 'server.js', 'host.js', 'app.test.js', 'contract-suite.js']
 /** Those for a task come first in the list; the others show a framework or a package. */
-const TASKS = ['agent-allowance', 'first-payment', 'processor-recovery', 'provider-events']
+const TASKS = ['agent-allowance', 'agent-tools', 'first-payment', 'processor-recovery', 'provider-events']
 
 function fileOf(name: string): string | undefined {
   return MAIN.map(file => `${BUILT}${name}/${file}`).find(file => existsSync(file))

@@ -4,7 +4,7 @@ import { runNode } from '../harness/node.ts'
 
 const run = (...args: string[]) => runNode(['build/examples/run.js', ...args], { PATH: process.env['PATH'] })
 
-for (const name of ['agent-allowance', 'processor-recovery', 'provider-events']) {
+for (const name of ['agent-allowance', 'agent-tools', 'processor-recovery', 'provider-events']) {
   t.test(`npm run example ${name} prints what its README shows`, async t => {
     const shown = /```text\n([^]*?)```/.exec(readFileSync(`examples/${name}/README.md`, 'utf8'))?.[1]
     const { code, output } = await run(name)
@@ -17,7 +17,8 @@ for (const name of ['agent-allowance', 'processor-recovery', 'provider-events'])
 t.test('npm run example lists the examples in 80 columns, and refuses a name that is none', async t => {
   const { code, output } = await run()
   t.equal(code, 0)
-  for (const name of ['agent-allowance', 'legacy-fastify', 'payments']) t.match(output, `  ${name} `)
+  for (const name of ['agent-allowance', 'agent-tools', 'legacy-fastify', 'payments'])
+    t.match(output, `  ${name} `)
   t.ok(output.split('\n').every(line => line.length <= 80))
   t.match(await run('nothing'), {
     code: 1,

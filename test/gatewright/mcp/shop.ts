@@ -12,6 +12,8 @@ export interface Shop {
   makeServer(): McpServer
   /** The handler of its path. */
   serve(request: Request): Promise<Response>
+  /** The handler of its metadata. */
+  metadata(request: Request): Promise<Response>
 }
 
 /** The arguments of a payment. */
@@ -26,12 +28,13 @@ interface ShopOptions {
   readonly gate?: FetchOptions['gate']
   /** Runs in the handler of a payment, before the effect. */
   readonly before?: () => unknown
+  readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
 /** Makes a shop: a tool that pays, one that reads, one that refunds with a key of the client only, and one with a schema of its result. */
-export function createShop({ world = createWorld(), gate, before }: ShopOptions = {}): Shop {
+export function createShop({ world = createWorld(), gate, before, waitUntil }: ShopOptions = {}): Shop {
   const gw = gatewright({ ...world.options, peer: 'none', ...(gate ? { gate } : {}) })
-  const tools = mcp(gw, { peer: 'none' })
+  const tools = mcp(gw, { peer: 'none', ...(waitUntil ? { waitUntil } : {}) })
   const pay = async (amountCents: number, effectId: string) => {
     await before?.()
     const paid = await world.processor.pay(amountCents, effectId)
@@ -75,7 +78,13 @@ export function createShop({ world = createWorld(), gate, before }: ShopOptions 
     return server
   }
   const handle = tools.handle(makeServer)
-  return { world, tools, makeServer, serve: request => handle(request, undefined) }
+  return {
+    world,
+    tools,
+    makeServer,
+    serve: request => handle(request, undefined),
+    metadata: request => gw.http.handle(gw.gate.resourceMetadata())(request, undefined),
+  }
 }
 
 /** A message of a client of 2026-07-28, or with `era: 'legacy'` of 2025-11-25. */
