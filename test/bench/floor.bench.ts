@@ -83,6 +83,7 @@ async function measure(hosts: readonly HostProcess[]): Promise<readonly Case[]> 
     const before = await read()
     const result = await run()
     const after = await read()
+    if (result.payments === 0) throw new Error('no payment ended within a sample: raise BENCH_SECONDS')
     const [hostMicros = 0, postgresMicros = 0, walBytes = 0] = after.map(
       (value, index) => (value - (before[index] as number)) / result.payments,
     )

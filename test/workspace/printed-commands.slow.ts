@@ -6,6 +6,7 @@ import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
+import { openDivided, recordStatements, refusedStatements } from '../reference-host/harness/partitions.ts'
 
 /** Commands that are not run here, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
@@ -26,11 +27,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const EXPECTED =
   /^no |^nothing |is no longer stored|has 0\.00 USD only|there is nothing to|is not open|is not lost|cannot read token\.txt|needs embedded/
 
-const { env, drop } = await hostStoresEnv('postgres')
+const { env, pool, close } = await openDivided()
 const host = await startTestHost(env)
 t.teardown(async () => {
   await host.close()
-  await drop()
+  await close()
 })
 const user = await bootstrapUser(host.send)
 const made = await host.send('/user/v1/keys', { body: { label: 'agent' }, headers: bearer(user.token) })
@@ -158,6 +159,7 @@ t.test(
   'every printed command is one, takes what is printed, and fails only for ids that are not here',
   async t => {
     t.ok(printed.size > 100, `${printed.size} commands were found`)
+    const recorded = recordStatements()
     for (const [command, from] of printed) {
       const found = await argumentsOf(command, from)
       if (found === undefined) {
@@ -182,6 +184,8 @@ t.test(
       )
       if (result.code !== 0) t.match(result.problem, EXPECTED, `${from}: npx gatewright ${command}`)
     }
+    recorded.stop()
+    t.same(await refusedStatements(pool, recorded.sent), [], 'Citus runs each of their statements')
   },
 )
 

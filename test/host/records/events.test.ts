@@ -31,6 +31,17 @@ onBothDatabases('records every member of an event, and null for what it lacks', 
   t.match(second, { number: 2, from: null, to: null, cause: 'revealed', amountCents: null, detail: null })
 })
 
+onBothDatabases('a first event has the number 1, and is recorded only once', async (t, { dbs: [db] }) => {
+  const first = { ...locked, isFirst: true }
+  await events.record(db, first, NOW)
+  await events.record(db, locked, NOW)
+  t.same(
+    (await events.history(db, 'ann', card)).map(({ number }) => number),
+    [1, 2],
+  )
+  await t.rejects(events.record(db, first, NOW), { code: 'ERR_STORE_UNAVAILABLE' })
+})
+
 onBothDatabases(
   'numbers, histories, pages and unread events agree with a model, whatever happens in what order',
   async (_t, { dbs: [db] }) => {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { BeginResult } from '#packages/idempotency-store/dist/storage/port.js'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
-import { fromPgPool, rows } from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
 import { faultProxy, race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/databases/faulty.ts'
@@ -41,6 +41,23 @@ void t.test('fails only the call that the server refuses', async t => {
   t.match(ended, [{ value: true }, { value: true }, { status: 'rejected', reason: fault }, { value: true }])
   t.same(batchSizes, [1, 3, 1, 1, 1, 1, 3, 1, 1, 1])
   t.same(failedStates, ['22021', '22021', '22P02', '22P02'])
+})
+
+void t.test('shares no more statements of a method with a server that does not support them', async t => {
+  const { db, batchSizes } = await openHost(t)
+  // As Citus does, whose errors have this SQLSTATE.
+  const refusing: SqlClient = {
+    ...db,
+    query(text, values) {
+      if (!text.includes('calls')) return db.query(text, values)
+      return db.query("do $$ begin raise 'not supported' using errcode = '0A000'; end $$")
+    },
+  }
+  const storage = postgresIdempotency(refusing)
+  const begin = (key: string): Promise<BeginResult> => storage.begin(key, 'f', LEASE, NOW)
+  for (const round of ['a', 'b'])
+    t.same(await race(4, index => begin(`${round}${index}`)), [STARTED, STARTED, STARTED, STARTED])
+  t.equal(batchSizes.length, 9, 'one refused statement, and one for each call')
 })
 
 void t.test('repeats call by call a statement that Postgres cancelled because of a deadlock', async t => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
+import { openDivided, recordStatements, refusedStatements } from '../harness/partitions.ts'
 import { fuzzOperations } from './fuzz.ts'
 
 for (const stores of ['embedded', 'postgres+redis'] as const) {
@@ -14,3 +15,13 @@ for (const stores of ['embedded', 'postgres+redis'] as const) {
     )
   })
 }
+
+t.test('Citus refuses no statement of any operation', async t => {
+  const { env, pool, close } = await openDivided()
+  t.teardown(close)
+  const recorded = recordStatements()
+  const { succeeded } = await fuzzOperations(1000, { env })
+  recorded.stop()
+  t.ok(succeeded.size > 80, 'most operations succeed')
+  t.same(await refusedStatements(pool, recorded.sent), [])
+})

@@ -26,6 +26,11 @@ export interface NewEvent {
   readonly amountCents?: number | null
   /** A detail such as a transaction hash. Clients can see it, so it must not contain personal data or secrets. */
   readonly detail?: string | null
+  /**
+   * Whether its subject cannot have an event yet, because no subject ever had its id. It gets the number 1 without a look at earlier ones; if
+   * there are any, the transaction fails. Default false.
+   */
+  readonly isFirst?: boolean
   /** Whether it is kept for good because later decisions read it. Default: it is deleted `EVENT_DAYS` after it happened. */
   readonly keep?: boolean
 }
@@ -63,9 +68,11 @@ export const EVENT_LANES = 16
 /** The lane of an account: that of the revocation feed, which has twice as many. Lanes have equally many accounts. */
 const eventLaneOf = (accountId: string): number => laneOf(routeOf(accountId)) % EVENT_LANES
 
-const INSERT = `insert into gw_events
-  (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept,
-    waiting_lane)
+const COLUMNS = `(id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept,
+    waiting_lane)`
+const INSERT_FIRST = `insert into gw_events ${COLUMNS}
+  values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11, $12)`
+const INSERT = `insert into gw_events ${COLUMNS}
   select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), coalesce(max(number), 0) + 1,
     cast($5 as text), cast($6 as text), cast($7 as text), cast($8 as bigint), cast($9 as text), cast($10 as bigint),
     cast($11 as integer), cast($12 as integer)
@@ -101,6 +108,7 @@ export const events = {
       cause,
       amountCents = null,
       detail = null,
+      isFirst = false,
       keep = false,
     }: NewEvent,
     now: EpochMs,
@@ -120,7 +128,7 @@ export const events = {
       Number(keep),
       eventLaneOf(accountId),
     ]
-    await defer(tx, INSERT, values)
+    await defer(tx, isFirst ? INSERT_FIRST : INSERT, values)
   },
   /** Returns the lanes in which events wait to be published. */
   async waitingLanes(db: SqlQueries): Promise<number[]> {

@@ -88,9 +88,10 @@ export function batchedStatements(db: SqlClient, table: string, single: SqlState
 /**
  * Lets the calls of a method share a statement. A statement has one call per key, because it can write a row only once; the
  * other calls of the key are sent after it, one by one. If the server rejects the statement, all its calls are sent one by one,
- * so that only the bad one fails.
+ * so that only the bad one fails. A server that does not support the statement, such as Citus, gets no other one that is shared.
  */
 function batched<Call extends Values>(db: SqlClient, text: string, sendSingle: Send<Call>): Send<Call> {
+  let isSupported = true
   const sendBatch = async (
     calls: readonly Call[],
   ): Promise<readonly (readonly SqlRow[] | ReturnType<Send<Call>>)[]> => {
@@ -100,7 +101,9 @@ function batched<Call extends Values>(db: SqlClient, text: string, sendSingle: S
     try {
       found = byRecord(await rows(db, text, arrayLiterals([...firstOfKey.values()])), firstOfKey)
     } catch (error) {
-      if (!isServerError(error)) throw error
+      const state = serverError(error)
+      if (state === undefined) throw error
+      if (state === NOT_SUPPORTED) isSupported = false
       return calls.map(sendSingle)
     }
     return calls.map(call => {
@@ -110,7 +113,8 @@ function batched<Call extends Values>(db: SqlClient, text: string, sendSingle: S
     })
   }
   const limits = { maxInFlight: MAX_IN_FLIGHT, stalledMs: STALLED_MS }
-  return batch(BATCH_SIZE, { sendSingle, sendBatch }, limits)
+  const shared = batch(BATCH_SIZE, { sendSingle, sendBatch }, limits)
+  return call => (isSupported ? shared(call) : sendSingle(call))
 }
 
 /** Returns what identifies the record of a call among those of a batch. */
@@ -132,12 +136,15 @@ function byRecord(found: readonly SqlRow[], calls: ReadonlyMap<string, unknown>)
   return index
 }
 
+/** SQLSTATE `feature_not_supported`. */
+const NOT_SUPPORTED = '0A000'
+
 /**
- * Whether the server itself rejected a statement: the error has an SQLSTATE, not a code of Node (they begin with E) or of a
+ * The SQLSTATE of an error with which the server itself rejected a statement, not a code of Node (they begin with E) or of a
  * broken connection (class 08). One of the calls may have caused it, and none has taken effect or still will. A server that
  * reports a shutdown after its commit is harmless too, because a repeated begin recognises its row by the owner.
  */
-function isServerError(error: unknown): boolean {
+function serverError(error: unknown): string | undefined {
   const code = error instanceof Fault && (error.cause as { code?: unknown } | undefined)?.code
-  return typeof code === 'string' && /^(?!E|08)[0-9A-Z]{5}$/.test(code)
+  return typeof code === 'string' && /^(?!E|08)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }

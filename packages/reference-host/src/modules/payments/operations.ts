@@ -158,7 +158,7 @@ function createPayment(services: PaymentServices): Operation {
       if (!paid.ok) return paid
       const subject = { kind: 'payment', id }
       const event = { accountId: receiver.value, subject, to: 'completed', cause: 'received', amountCents }
-      await events.record(tx, event, now)
+      await events.record(tx, { ...event, isFirst: true }, now)
       return response({ ...sent, createdAt: now })
     },
   })

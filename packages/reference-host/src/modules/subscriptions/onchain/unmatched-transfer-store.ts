@@ -1,13 +1,23 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
-import { type Row, hostTable, instant, integer, nullable, oneOf, text } from '@gatewright/host/tables'
+import {
+  type Row,
+  hostTable,
+  instant,
+  integer,
+  nullable,
+  oneOf,
+  position,
+  text,
+} from '@gatewright/host/tables'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { payins } from '../payins/payin-store.ts'
 import type { DepositAddress, UnmatchedReason } from './unmatched-reason.ts'
 
 /** Final transfers to addresses of the host that match no pay-in. */
 const unmatchedTransfers = hostTable('gw_unmatched_transfers', {
+  position,
   chainId: integer,
   txHash: text,
   logIndex: integer,
@@ -23,10 +33,11 @@ const unmatchedTransfers = hostTable('gw_unmatched_transfers', {
   payinId: nullable(text),
   foundAt: instant,
 })
+type StoredTransfer = Row<typeof unmatchedTransfers>
 
 /** An unmatched transfer in the list for operators. */
 interface UnmatchedTransfer
-  extends Omit<Row<typeof unmatchedTransfers>, 'txHash' | 'logIndex' | 'blockNumber' | 'foundAt'> {
+  extends Omit<StoredTransfer, 'position' | 'txHash' | 'logIndex' | 'blockNumber' | 'foundAt'> {
   /** `chain:transaction:log`: identifies the event, also as the REFERENCE of `ledger credit`. */
   readonly reference: string
 }
@@ -113,17 +124,57 @@ async function paidTo(db: SqlQueries, accountId: string, id: string): Promise<De
 
 /** The newest unmatched transfers that are not handled. Transfers that have settled a pay-in since then are left out. */
 export async function listUnmatched(db: SqlQueries, limit: number): Promise<readonly UnmatchedTransfer[]> {
-  const { name } = unmatchedTransfers
-  const conditions = `where handled_at is null and not exists (
-      select 1 from gw_payin_transfers t where t.chain_id = ${name}.chain_id and t.tx_hash = ${name}.tx_hash
-        and t.log_index = ${name}.log_index and t.settled = 1)
-    order by position desc limit $1`
-  const found = await unmatchedTransfers.select(db, conditions, [limit])
-  return found.map(({ txHash, logIndex, blockNumber: _block, foundAt: _at, ...transfer }) => ({
-    reference: `${transfer.chainId}:${txHash}:${logIndex}`,
-    ...transfer,
-  }))
+  const conditions = 'where handled_at is null and position < $1 order by position desc limit $2'
+  const listed: StoredTransfer[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; listed.length < limit; ) {
+    const page = await unmatchedTransfers.select(db, conditions, [before, limit])
+    const settled = await settledAmong(db, page)
+    listed.push(...page.filter(transfer => !settled.has(referenceOf(transfer))))
+    const last = page.at(-1)
+    if (!last || page.length < limit) break
+    before = last.position
+  }
+  return listed
+    .slice(0, limit)
+    .map(({ txHash, logIndex, position: _position, blockNumber: _block, foundAt: _at, ...transfer }) => ({
+      reference: referenceOf({ chainId: transfer.chainId, txHash, logIndex }),
+      ...transfer,
+    }))
 }
+
+/**
+ * The references of those transfers that have settled a pay-in. Not joined to them: Citus refuses a condition on many machines beside a table
+ * that all of them have.
+ */
+async function settledAmong(
+  db: SqlQueries,
+  transfers: readonly StoredTransfer[],
+): Promise<ReadonlySet<string>> {
+  if (transfers.length === 0) return new Set()
+  const hashes = [...new Set(transfers.map(({ txHash }) => txHash))]
+  const chains = [...new Set(transfers.map(({ chainId }) => chainId))]
+  const text = `select chain_id, tx_hash, log_index from gw_payin_transfers where settled = 1
+    and chain_id in (${placesOf(chains.length, 1)}) and tx_hash in (${placesOf(hashes.length, 1 + chains.length)})`
+  const found = await rows(db, text, [...chains, ...hashes])
+  return new Set(
+    found.map(row =>
+      referenceOf({
+        chainId: toInteger(row['chain_id']),
+        txHash: toText(row['tx_hash']),
+        logIndex: toInteger(row['log_index']),
+      }),
+    ),
+  )
+}
+
+const placesOf = (count: number, first: number): string =>
+  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
+
+const referenceOf = ({
+  chainId,
+  txHash,
+  logIndex,
+}: Pick<StoredTransfer, 'chainId' | 'txHash' | 'logIndex'>): string => `${chainId}:${txHash}:${logIndex}`
 
 /** Marks an unmatched transfer as handled; false when the reference is unknown or was handled before. */
 export async function markHandled(db: SqlQueries, reference: string, now: EpochMs): Promise<boolean> {
