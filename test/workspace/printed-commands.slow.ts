@@ -5,7 +5,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
-import { hostStoresEnv } from '../harness/host-stores.ts'
 import { openDivided, recordStatements, refusedStatements } from '../reference-host/harness/partitions.ts'
 
 /** Commands that are not run here, with the reason. */
