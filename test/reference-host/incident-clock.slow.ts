@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { startBrowser, startPageHost } from '../harness/browser/browser.ts'
+import { openPage, startBrowser, startPageHost } from '../harness/browser/browser.ts'
 import { bearer, newWallet, request, spawnHost, type TestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { PROGRAMS } from '../harness/programs.ts'
 import { cardUser } from './harness/card-payments.ts'
+import { OPERATOR_TOKEN, startOperatedHost } from './harness/operator.ts'
 import { testWallet, type TestWallet } from './harness/pages/browser-wallets.ts'
 import { chooseForKey, openTab, programOf } from './harness/pages/console-page.ts'
 import { openHelper, press, signInBy } from './harness/pages/helper-page.ts'
@@ -102,6 +103,48 @@ t.test('an owner ends a leaked key in the console, and nothing of it pays', asyn
       },
     ],
     ['confirm', () => press(page, 'Revoke key')],
+  ])
+})
+
+t.test('an operator ends a leaked key on the operator page, and nothing of it pays', async t => {
+  const host = await startOperatedHost({ RATE_LIMITS: 'off' })
+  const browser = await startBrowser()
+  t.teardown(async () => {
+    await browser.close()
+    await host.close()
+  })
+  const { key, thief } = await leak(t, host.send, testWallet())
+  const { page } = await openPage(browser, host.operatorUrl)
+  const box = page.getByLabel('Find a key, an account, a request, a card or a transaction')
+  const row = page.locator('#found').getByRole('row').filter({ hasText: 'leaked' }).first()
+  const dialog = page.getByRole('dialog')
+  await clock(t, 'Operator, page', thief, [
+    [
+      'unlock',
+      async () => {
+        await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
+        await page.keyboard.press('Enter')
+        await box.waitFor()
+      },
+    ],
+    [
+      'paste the text',
+      async () => {
+        await box.focus()
+        await page.keyboard.insertText(key)
+        await page.keyboard.press('Enter')
+        await row.waitFor()
+      },
+    ],
+    ['Revoke', () => row.getByRole('button', { name: 'Revoke' }).click()],
+    [
+      'who and why',
+      async () => {
+        await dialog.getByLabel('Who does it').fill('Ana')
+        await dialog.getByLabel('Why').fill('its text is in a public place')
+      },
+    ],
+    ['confirm', () => dialog.getByRole('button', { name: 'Revoke key' }).click()],
   ])
 })
 
