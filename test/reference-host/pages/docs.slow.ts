@@ -27,7 +27,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
       t.ok(await sidebar.getByText(name, { exact: true }).first().isVisible(), `${name} is in the sidebar`)
     t.same(faults, { reports: [], foreign: [], errors: [] })
     t.same(await kept(), [])
+    const words = await page.locator('body').innerText()
+    t.match(words, `curl "${host.url}/user/v1/balances" -H "Authorization: Bearer $SESSION"`)
+    t.notMatch(words, '{host}')
+    await page.screenshot({ path: `build/screenshots/docs-introduction-${colorScheme}.png` })
     await checkState(t, page, 'docs')
+    await sidebar.getByText('Sandbox', { exact: true }).first().click()
+    await sidebar.getByText('Simulate a refund (partner)').first().waitFor()
     await page.context().close()
   })
 }

@@ -15,6 +15,8 @@ t.test('/errors has an anchor for each code and for each rule, and no markup of 
   const rules = Object.keys(ruleMeanings).map(rule => `policy_blocked.${rule}`)
   t.same(new Set(anchors), new Set([...Object.keys(errorAdvice), ...rules]))
   t.equal(page.match(/<pre>\{/g)?.length, anchors.length, 'each has an example')
+  const links = [...page.matchAll(/<a href="#([\w.]+)">/g)].map(([, id]) => id)
+  t.same(links, anchors, 'the top of the page leads to each')
   t.equal(anchors.length, new Set(anchors).size)
   const [, list = ''] = /<h2>Codes<\/h2>([^]*)<\/main>/.exec(page) ?? []
   t.notMatch(list, /`|\]\(/)

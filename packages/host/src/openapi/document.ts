@@ -20,7 +20,7 @@ export interface DescribedHost {
 
 /** What the API description says beside its operations. */
 export interface Documentation {
-  /** Markdown before the operations. */
+  /** Markdown before the operations. A page shows the address of the host in place of `{host}`. */
   readonly introduction: string
   /** The titles of groups of operations by their tags, in their order. Other tags follow. */
   readonly groups: Readonly<Record<string, string>>
@@ -49,12 +49,13 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
       }
     }
   }
+  const { introduction } = host.documentation
   return {
     openapi: '3.1.0',
     info: {
       title: host.serviceName,
       version: VERSION,
-      ...(host.documentation.introduction === '' ? {} : { description: host.documentation.introduction }),
+      ...(introduction === '' ? {} : { description: introduction }),
     },
     servers: [{ url: host.url }],
     tags: tagsOf(table, host.documentation.groups),

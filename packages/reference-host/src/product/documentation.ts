@@ -4,12 +4,14 @@ const INTRODUCTION = `An API that moves money for people and their programs.
 
 ## First call
 
+A key is made in the console at [/helper](/helper), which signs in with a wallet and sets its limits; a sandbox has a test wallet. Exchange it for a session, and read the balance:
+
 \`\`\`sh
-curl "$HOST/healthz"
+curl -X POST "{host}/user/v1/sessions" -H "X-User-Key: $KEY" -H "content-type: application/json" -d '{}'
+curl "{host}/user/v1/balances" -H "Authorization: Bearer $SESSION" # its sessionToken
 \`\`\`
 
-A wallet signs a statement, and \`POST /user/v1/bootstrap\` returns an API key and a session. Or open the console at [/helper](/helper): it signs in with a wallet and
-makes keys with limits. In a sandbox it offers a test wallet.
+Programs can sign with a wallet, too: \`POST /user/v1/bootstrap\` returns a key and a session.
 
 ## Authentication
 

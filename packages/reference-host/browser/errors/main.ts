@@ -1,0 +1,3 @@
+import { followStatus } from '../shared/status.ts'
+
+followStatus()
