@@ -1,8 +1,8 @@
 // What loading each package costs in a fresh process, as it is published, beside jose and viem, and how much each takes on disk with its
 // dependencies.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { packTo } from '../workspace/pack.ts'
 import { entriesOf, manifest, packageNames } from '../workspace/tree.ts'
 import { median } from './arithmetic.ts'
@@ -32,6 +32,8 @@ for (const name of importable) {
   mkdirSync(packageFolder(name), { recursive: true })
   const args = ['xzf', packTo(PROJECT, name), '--strip-components=1', '-C', packageFolder(name)]
   if (spawnSync('tar', args).status !== 0) throw new Error(`${name} could not be unpacked`)
+  const own = resolve('packages', name, 'node_modules')
+  if (existsSync(own)) symlinkSync(own, join(packageFolder(name), 'node_modules'))
 }
 
 const programs: Readonly<Record<string, string>> = {
