@@ -1,7 +1,7 @@
 import type { HostStores } from '../host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
-/** Files that look at their whole process, such as its warnings or its memory, and most long suites. */
+/** Files that look at their whole process, such as its memory, and most long suites. */
 const ALONE = /\/memory\.test\.ts$|\.slow\.ts$/
 /** Long suites that share a process all the same: loading a host by the hooks of `several.ts` takes five seconds of CPU. */
 const SHARING = [
@@ -19,7 +19,7 @@ const LONGEST =
   /\/(?:kills|types|image|tarballs|daily|money-model|plans|upgrade|kill|benches|random-cases)\.slow\.ts$/
 
 /** The short suites that take or wait longest, for the same reason. */
-const FIRST = /\/(?:host\/storage\/redis|cli\/account|reference-host\/live)\.test\.ts$/
+const FIRST = /\/(?:cli\/account|reference-host\/live)\.test\.ts$/
 
 /** Files that one process runs: a heap that keeps growing costs more than to load everything again. */
 const FILES_A_PROCESS = 200

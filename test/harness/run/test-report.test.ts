@@ -36,7 +36,7 @@ t.test('a folder has one line, when the last of its files has ended, without wha
   report.ended({ ...PASSED, file: 'build/test/a/b/c/d.test.js' })
   t.equal(printed(), 'test/a/b: 2 files, 6 passed, 3.0 s of CPU\n')
   t.equal(report.close(4), 0)
-  t.match(printed(), /# 4 hosts started\n# 2 files in \d+\.\d s\n6 passed, 0 failed\n$/)
+  t.match(printed(), /# 4 hosts started\n# 2 files in \d+\.\d s, 3\.0 s of CPU\n6 passed, 0 failed\n$/)
 })
 
 t.test('a failed file is shown with what it wrote and the command that runs it alone', async t => {

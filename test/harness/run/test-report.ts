@@ -79,7 +79,8 @@ export class TestReport {
       this.line(`# ${seconds(cpuMs).padStart(6)} s of CPU  ${sourceOf(file)}`)
     const [passed, failed] = this.#totals()
     this.line(`# ${hostStarts} hosts started`)
-    this.line(`# ${this.#count} files in ${seconds(this.#took())} s`)
+    const cpuMs = this.#runs.reduce((total, run) => total + run.cpuMs, 0)
+    this.line(`# ${this.#count} files in ${seconds(this.#took())} s, ${seconds(cpuMs)} s of CPU`)
     this.line(`${passed} passed, ${failed + notRun} failed`)
     return failed + notRun
   }
