@@ -67,9 +67,10 @@ export const claimTests: Readonly<Record<string, string>> = {
     'a revocation that is killed at any step leaves all or nothing in ${name}',
   'A token under `alg: none` is denied':
     'denies alg none, with and without a signature (CVE-2015-9235 and similar)',
-  'A public key cannot be used as an HMAC secret': 'denies HMAC with a public key (algorithm confusion)',
+  'A public key cannot be used as an HMAC secret':
+    'denies a MAC that is made with the public key (algorithm confusion)',
   'A key verifies by one algorithm':
-    'accepts only the algorithm of a key, and denies another of the same family',
+    'verifies with the one algorithm of a key, and no other of its family or of another',
   'A token cannot bring its own key':
     'denies a token that brings or points to its own key: jwk, jku, x5u, x5c',
   '`iss`, `aud`, `typ`, `kid`, `exp`, `iat` and `nbf` are checked':
@@ -107,7 +108,7 @@ export const claimTests: Readonly<Record<string, string>> = {
   'A revocation check that cannot be answered lets nothing pass':
     'throws a fault when the store must be queried and is unavailable, and accepts no session',
   'Forged tokens take nothing from the limit of the key that they name':
-    'counts no request against a limit if its credential is not valid',
+    'denies every failed credential with 401 and charges no key for it',
   'Good tokens pass beside forged ones from the same address':
     'accepts cached and new valid tokens during a burst of forged tokens from the same address',
   'A limit lets exactly its points pass in a window, however many requests come at once':
@@ -172,7 +173,7 @@ export const claimTests: Readonly<Record<string, string>> = {
   'An amount is held under every policy of the session before the handler runs':
     'applies the policies of the session',
   'A request is denied while the policies of its session are unavailable':
-    'responds with 503 while the policies are unavailable',
+    'is a fault while the policies are unavailable, malformed or without an id, and never a yes',
   'An operation that spends is refused at start-up if its store counts nothing':
     'refuses an operation that spends, if the store counts nothing',
   'A new project never overwrites files': 'refuses a folder that is not empty, and a file',

@@ -66,6 +66,24 @@ t.test(
   },
 )
 
+t.test('a web token makes one key or one console, of 20 tries at once', async t => {
+  const wallet = newWallet()
+  for (const order of [0, 1]) {
+    const token = await webToken(send, wallet)
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        n % 2 === order ? exchange(token) : as(token, '/identity/user-api-keys', { body: {} }),
+      ),
+    )
+    t.equal(responses.filter(({ status }) => status === 200).length, 1)
+    const denied = responses.filter(({ status }) => status !== 200)
+    for (const { status, body } of denied) t.same([status, body], [401, denied[0]?.body])
+    t.match(await exchange(token), { status: 401, body: { error: 'unauthorized' } })
+  }
+  const console = await openConsole(wallet)
+  t.equal((await keysOf(console)).length, 3, 'two tokens made one each')
+})
+
 t.test('only a web token opens a console', async t => {
   const session = await openConsole()
   for (const headers of [{}, bearer(session), bearer('sandbox-1.AAAA'), bearer('x')])
