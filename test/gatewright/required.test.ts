@@ -39,9 +39,9 @@ t.test('requires without ES modules, and contains the license of what it bundles
   const args = ['--no-experimental-require-module', '-e', program.join('\n')]
   t.same(await runNode(args), { code: 0, output: '' })
   const text = readFileSync(`${FOLDER}/all.cjs`, 'utf8')
-  for (const name of ['content-type', 'ipaddr.js', 'jose', 'lru-cache'])
+  for (const name of ['content-type', 'ipaddr.js', 'jose'])
     t.match(text, new RegExp(`^/\\*! Contains ${name} \\d+\\.\\d+\\.\\d+\\.\\n`, 'm'))
-  t.equal(text.match(/Permission is hereby granted|Blue Oak/g)?.length, 4, 'each with its license')
+  t.equal(text.match(/Permission is hereby granted|Blue Oak/g)?.length, 3, 'each with its license')
   t.notOk(existsSync(`${FOLDER}/all.cjs.map`))
 })
 

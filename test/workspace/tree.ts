@@ -17,7 +17,11 @@ export interface Manifest {
 
 /** The folders below `packages`. */
 export function packageNames(): string[] {
-  return readdirSync('packages').toSorted()
+  const found = readdirSync('packages', { withFileTypes: true })
+  return found
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => name)
+    .toSorted()
 }
 
 /** Reads `packages/<name>/package.json`. */

@@ -6,7 +6,7 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     'const LIMIT_BYTES = 384;',
     'const ENTRY_BYTES = 88;',
     'let bytes = CHAIN_BYTES + 2 * documentBytes;',
-    'const entries = denyOperations.length + allowOperations.length + allowedIps.length;',
+    'const entries = lists.reduce((sum, list = []) => sum + list.length, 0);',
     'const named = limits.reduce((sum, { operations }) => sum + operations.length, 0);',
     'bytes += LIMIT_BYTES * (limits.length + 1) + ENTRY_BYTES * (entries + named);',
   ].map(before => ({

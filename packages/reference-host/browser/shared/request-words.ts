@@ -20,6 +20,8 @@ export const RULE_WORDS: Readonly<Record<string, string>> = {
   notAfter: 'no longer allowed',
   allowedIps: 'address not allowed',
   allowCardSecrets: 'card numbers forbidden',
+  denyPayees: 'payee forbidden',
+  payees: 'payee not allowed',
   maxAuthAmountCents: 'limit per payment',
   dailySpendCapCents: 'daily limit',
   dailyWithdrawalCapCents: 'daily limit of withdrawals',

@@ -22,7 +22,7 @@ const page = async (token: string, query = ''): Promise<{ rows: Row[]; nextCurso
   return body['data'] as { rows: Row[]; nextCursor: string | null }
 }
 
-const user = await bootstrapUser(host.send, {}, clock.now())
+const user = await bootstrapUser(host.send, { keyLabel: 'root' }, clock.now())
 const agent = await make(user.token, 'agent')
 clock.advance(1000)
 const other = await make(user.token, 'other')
@@ -72,7 +72,7 @@ t.test('filters by kinds of changes, and refuses an unknown one with the known o
 })
 
 t.test('says every action as a sentence without names of programs', async t => {
-  const owner = await bootstrapUser(host.send, {}, clock.now())
+  const owner = await bootstrapUser(host.send, { keyLabel: 'root' }, clock.now())
   const act = async (path: string, method: string, body?: object): Promise<Row> => {
     const sent = await host.send(`/user/v1${path}`, {
       method,

@@ -1,4 +1,4 @@
-// `node pack.js FOLDER NAME...` packs built packages as they are published, and prints the path of each tarball. A published package has few
+// `node packages/pack.js FOLDER NAME...` packs built packages as they are published, and prints the path of each tarball. A published package has few
 // files: an import takes most of its time to find and open files, and each file takes whole blocks of the disk. So the modules behind an entry
 // are bundled, readable as they are, and what entries share is in chunks.
 import { execFileSync } from 'node:child_process'
@@ -8,11 +8,11 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { noticesOf, packageOf } from './packages/reference-host/browser/notices.js'
+import { noticesOf, packageOf } from './reference-host/browser/notices.js'
 
 /** @typedef {{ name: string, exports?: unknown, imports?: unknown, bin?: Record<string, string>, dependencies?: Record<string, string>, peerDependencies?: Record<string, string>, devDependencies?: Record<string, string> }} Manifest */
 
-const ROOT = fileURLToPath(new URL('packages', import.meta.url))
+const ROOT = fileURLToPath(new URL('.', import.meta.url))
 /** The package whose build makes its bundles. */
 const HAS_BUNDLES = 'reference-host'
 
@@ -103,7 +103,7 @@ export async function pack(name, folder) {
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const [folder = '', ...names] = argv.slice(2)
   if (names.length === 0) {
-    process.stderr.write('Usage: node pack.js FOLDER NAME...\n')
+    process.stderr.write('Usage: node packages/pack.js FOLDER NAME...\n')
     process.exit(2)
   }
   mkdirSync(folder, { recursive: true })
