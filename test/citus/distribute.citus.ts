@@ -4,7 +4,7 @@ import { migrate, fromPgPool } from '@gatewright/kernel/sql'
 import { undistributed } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost } from '../harness/host.ts'
 import { hostSecrets } from '../harness/host-stores.ts'
 import { uniqueName } from '../harness/stores.ts'
 
@@ -52,8 +52,7 @@ t.test(
 
 t.test('beside a host that writes it refuses, or distributes concurrently', async t => {
   const { env } = await migrated(t)
-  const host = await startTestHost(env)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env)
   t.equal((await fetch(`${host.url}/readyz`)).status, 200)
   t.match(await gatewright(['distribute', '--yes'], env), {
     code: 1,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import t from 'tap'
 import { nodeBinary } from '../harness/binaries.ts'
-import { bootstrapUser, startTestHost } from '../harness/host.ts'
+import { bootstrapUser, openTestHost } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
 import { installTools } from '../harness/tools.ts'
 
@@ -18,8 +18,7 @@ rmSync(FOLDER, { recursive: true, force: true })
 mkdirSync(FOLDER, { recursive: true })
 symlinkSync(join(TOOLS, 'node_modules'), join(FOLDER, 'node_modules'))
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const description = `${host.url}/openapi.json?for=sdk`
 // Two of them need a later Node than the oldest one that the packages support.
 const node = nodeBinary('24.21.0')

@@ -2,12 +2,11 @@ import { createClient, GatewrightError } from '@gatewright/client'
 import * as partner from '@gatewright/client/partner'
 import * as user from '@gatewright/client/user'
 import t from 'tap'
-import { bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../harness/host.ts'
+import { bootstrapUser, newWallet, signedBootstrap, openTestHost } from '../harness/host.ts'
 import { tenCalls } from './ten-calls.ts'
 import { tenResults } from './ten-results.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const { url } = host
 
 t.test('ten calls of a client do on a host what they say', async t => {

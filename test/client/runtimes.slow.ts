@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { nodeBinary, OTHER_NODES } from '../harness/binaries.ts'
 import { startBrowser } from '../harness/browser/browser.ts'
-import { bootstrapUser, startTestHost } from '../harness/host.ts'
+import { bootstrapUser, openTestHost } from '../harness/host.ts'
 import { freePort } from '../harness/services.ts'
 import { serving } from '../harness/serving.ts'
 import { bundle, type Runtime } from '../workspace/runtimes/bundle.ts'
@@ -18,8 +18,7 @@ const run = promisify(execFile)
 const FOLDER = 'build/client-runtimes'
 mkdirSync(FOLDER, { recursive: true })
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const payee = await bootstrapUser(host.send)
 
 /** Runs the ten calls for a new user, and compares what they return. */

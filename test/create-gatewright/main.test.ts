@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { filesBelow } from '../harness/files.ts'
+import { filesBelow, temporaryFolder } from '../harness/files.ts'
 
 const MAIN = resolve('packages/create-gatewright/dist/main.js')
 const VALID = {
@@ -15,8 +14,7 @@ const VALID = {
 
 /** Makes an empty folder for one test. */
 function emptyFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-create-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   return folder
 }
 

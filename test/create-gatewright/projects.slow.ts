@@ -1,7 +1,6 @@
 // Generates a project of each framework from packed packages, compiles it and runs its test. Frameworks, stores and issuers take turns.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { plainNode } from '../harness/node.ts'
@@ -10,9 +9,9 @@ import { serving } from '../harness/serving.ts'
 import { turnOf } from '../harness/turns.ts'
 import { installInto, pinned } from '../workspace/empty-project.ts'
 import { packTo } from '../workspace/pack.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-create-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 /** All projects are below it, so they share its node_modules. */
 const parent = join(directory, 'parent')
 const PACKAGES = ['kernel', 'http', 'scope-guard', 'idempotency-store', 'gatewright', 'create-gatewright']

@@ -1,11 +1,11 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { GRACE_MS } from '@gatewright/kernel'
 import t from 'tap'
 import { journalStorage } from '../../examples/custom-adapter/journal-storage.ts'
 import { runNode } from '../harness/node.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const MINUTE = 60_000
 
@@ -21,8 +21,7 @@ t.test('the contract suite passes as the README runs it', async t => {
 })
 
 t.test('a claim is remembered across a restart, and collected after its grace', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'journal-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = temporaryFolder(t)
   const path = join(directory, 'nonces')
   const first = await journalStorage(path)
   t.ok(await first.claim('a', MINUTE, 0))
@@ -39,8 +38,7 @@ t.test('a claim is remembered across a restart, and collected after its grace', 
 })
 
 t.test('a claim after a line that a crash has cut short is remembered across a restart', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'journal-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = temporaryFolder(t)
   const path = join(directory, 'nonces')
   for (const cut of ['a-key-wit', 'a-key-with-half-of-its-time 60']) {
     appendFileSync(path, cut)
@@ -54,8 +52,7 @@ t.test('a claim after a line that a crash has cut short is remembered across a r
 })
 
 t.test('a claim after close is a fault, and counts as a claim, since it may have been written', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'journal-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = temporaryFolder(t)
   const storage = await journalStorage(join(directory, 'nonces'))
   await storage.close()
   await t.rejects(storage.claim('a', MINUTE, 0), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })

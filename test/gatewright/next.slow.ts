@@ -1,17 +1,15 @@
 // What handlers of a real server of Next throw to end early, on its Node and on its Edge runtime.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../harness/services.ts'
+import { temporaryFolder } from '../harness/files.ts'
 import { serving } from '../harness/serving.ts'
 import { installInto, pinned } from '../workspace/empty-project.ts'
 import { NEXT_PACKAGES, startNext } from '../workspace/quick-starts/next.ts'
 import { provider } from '../workspace/quick-starts/provider.ts'
 import { tarballsIn } from '../workspace/quick-starts/tarballs.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-next-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 const { url: issuer, sign } = await provider(t)
 
 const RUNTIMES = ['nodejs', 'edge'] as const

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresStore } from 'gatewright/postgres'
 import { redisStore } from 'gatewright/redis'
@@ -13,9 +11,9 @@ import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { startExpress } from './servers.ts'
 import { suite } from './suite.ts'
 import { createWorld } from './world.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
-const DIRECTORY = mkdtempSync(join(tmpdir(), 'gatewright-store-'))
-t.teardown(() => rmSync(DIRECTORY, { recursive: true, force: true }))
+const DIRECTORY = temporaryFolder(t)
 const REDIS = process.env['TEST_REDIS_URL'] as string
 
 /** Opens a store with a client of its own. Stores of one name share their state. */

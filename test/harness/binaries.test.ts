@@ -1,14 +1,13 @@
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { redisBinaries } from './binaries.ts'
 import { startRedis } from './services.ts'
+import { temporaryFolder } from './files.ts'
 
 t.test("starts Debian's redis-server, a link to redis-check-rdb, under the name it was found by", async t => {
   const real = redisBinaries()
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-link-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   copyFileSync(join(real.directory, real.server), join(folder, 'redis-check-rdb'))
   symlinkSync('redis-check-rdb', join(folder, 'redis-server'))
   const environment = { ...process.env }

@@ -213,6 +213,16 @@ export async function startTestHost(
   return testHost
 }
 
+/** Starts a host as `startTestHost` does, and closes it at the end of the test. */
+export async function openTestHost(
+  t: { teardown(end: () => Promise<void>): void },
+  ...given: Parameters<typeof startTestHost>
+): Promise<TestHost> {
+  const host = await startTestHost(...given)
+  t.teardown(() => host.close())
+  return host
+}
+
 /** A host as a process of its own, started as `npm start` does. */
 export interface HostProcess {
   readonly url: string
@@ -335,6 +345,13 @@ export async function bootstrapUser(
     userId: body['userId'] as string,
     address: wallet.address.toLowerCase(),
   }
+}
+
+/** Opens a session of a user key, and returns its token. Throws on a denial. */
+export async function sessionOf(send: TestHost['send'], key: string, body: object = {}): Promise<string> {
+  const opened = await send('/user/v1/sessions', { body, headers: { 'x-user-key': key } })
+  if (opened.status !== 200) throw new Error(`no session: ${opened.status} ${JSON.stringify(opened.body)}`)
+  return opened.body['sessionToken'] as string
 }
 
 export function bearer(token: string): Record<string, string> {

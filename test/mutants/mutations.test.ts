@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { keepsOrder } from './equivalents.ts'
 import { mutationsOf } from './mutations.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'mutations-'))
-t.teardown(() => rmSync(directory, { recursive: true }))
+const directory = temporaryFolder(t)
 
 /** The lines that mutations make of a line of code. */
 function changesOf(code: string): string[] {

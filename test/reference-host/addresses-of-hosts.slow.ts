@@ -4,7 +4,7 @@ import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { startEvm } from '../harness/chain/evm.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost, sessionOf } from '../harness/host.ts'
 import { moneyUser, type MoneyUser } from './harness/money.ts'
 import { chainUser, payinChain } from './harness/paid-host.ts'
 
@@ -27,17 +27,14 @@ t.test('two hosts of one Postgres never share an index, and budgets hold over bo
   const { env } = await payinChain(chain, clock, { depositAddresses: [], xpub: key.publicExtendedKey })
   const stores = await hostStoresEnv('postgres')
   t.teardown(() => stores.drop())
-  const one = await startTestHost({ ...stores.env, ...env }, clock)
-  t.teardown(() => one.close())
-  const two = await startTestHost({ ...stores.env, ...env }, clock)
-  t.teardown(() => two.close())
+  const one = await openTestHost(t, { ...stores.env, ...env }, clock)
+  const two = await openTestHost(t, { ...stores.env, ...env }, clock)
   const body = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
   const users = []
   for (const account of [1, 2, 3, 4]) {
     const user = await chainUser(one.send, account, clock.now())
     // The same key opens a session on the other host, so both hosts allocate for one account at once.
-    const minted = await two.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-    const other = moneyUser(two.send, { token: minted.body['sessionToken'] as string })
+    const other = moneyUser(two.send, { token: await sessionOf(two.send, user.key) })
     users.push(user, other)
   }
   const responses = await Promise.all(

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost } from '../harness/host.ts'
 import { runShell, shellLines } from './harness/pages/pages.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const fences = shellLines('docs/api.md')
 
 t.test('every line of docs/api.md works as printed, in order', async t => {

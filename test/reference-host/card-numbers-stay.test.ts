@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import { partnerOwner, revealed, sessionOwner, userOwner } from './harness/cards.ts'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost, startTestHost } from '../harness/host.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 t.test('numbers and keys are in no file, event or metric, and are the same after a restart', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cards-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const env = { DATA_DIR: dataDir }
   const host = await startTestHost(env)
   const [user, partner] = [await userOwner(host), await partnerOwner(host)]
@@ -36,8 +35,7 @@ t.test('numbers and keys are in no file, event or metric, and are the same after
 })
 
 t.test('the operator cancels a card, and the cards of a key', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cards-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const env = { PORT: '0', DATA_DIR: dataDir }
   const host = await startTestHost({ DATA_DIR: dataDir })
   const [one, two] = [await userOwner(host), await userOwner(host)]
@@ -52,8 +50,7 @@ t.test('the operator cancels a card, and the cards of a key', async t => {
   t.match(await run(one.idOf(card), '--yes'), { code: 0, output: /^Cards canceled: 1/m })
   t.match(await run(one.idOf(card), '--yes', '--json'), { code: 0, output: /"canceled": ?0/ })
   t.match(await run('--key', keyId.keyId, '--yes'), { code: 0, output: /^Cards canceled: 1/m })
-  const again = await startTestHost({ DATA_DIR: dataDir })
-  t.teardown(() => again.close())
+  const again = await openTestHost(t, { DATA_DIR: dataDir })
   const read = await sessionOwner(again, one.token).call(`/cards/${one.idOf(card)}`)
   t.match(one.cardOf(read), { status: 'canceled', cancelReason: 'operator', canceledAt: String })
   const other = await sessionOwner(again, two.token).call(`/cards/${two.idOf(kept)}`)

@@ -8,15 +8,14 @@ import { signedLogin, signIn } from './harness/web-sign-in.ts'
 import {
   bearer,
   newWallet,
-  startTestHost,
+  openTestHost,
   statementOf,
   templateA,
   type HttpResponse,
 } from '../harness/host.ts'
 
 const chain = await startEvm()
-const host = await startTestHost({ RPC_URLS: `${chain.chainId}=${chain.url}` })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RPC_URLS: `${chain.chainId}=${chain.url}` })
 t.teardown(() => chain.stop())
 const owner = newWallet()
 const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')

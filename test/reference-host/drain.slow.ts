@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { startTestHost, type TestHost } from '../harness/host.ts'
+import { openTestHost, startTestHost, type TestHost } from '../harness/host.ts'
 
 const CLIENTS = 16
 
@@ -21,8 +21,7 @@ function ask(agent: Agent, url: string): Promise<{ status: number; connection: s
 t.test('no request on a kept connection is cut while hosts stop in turn', async t => {
   const env = { DRAIN_SECONDS: '2' }
   const stopping = await startTestHost(env)
-  const staying = await startTestHost()
-  t.teardown(() => staying.close())
+  const staying = await openTestHost(t)
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   t.teardown(() => agent.destroy())
   const hosts: TestHost[] = [stopping, staying]

@@ -1,6 +1,5 @@
 // A drill on both stores: the database is brought back to an earlier time, after keys were revoked and money had left.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig, runCommand, startHost, type Providers } from '@gatewright/reference-host'
@@ -11,6 +10,7 @@ import * as internals from '../harness/internals.ts'
 import { newMoneyUser } from './harness/money.ts'
 import { archivingPostgres } from './archiving-postgres.ts'
 import { memberOf, withdrawalBody } from './harness/transfers.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 /** A provider of withdrawals that remembers in this process what it has paid out. */
 function payer(): Providers {
@@ -119,8 +119,7 @@ async function drill(t: Test, { env, keep, bringBack }: Drill): Promise<void> {
 }
 
 t.test('SQLite: a copy is put in the place of the database', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-drill-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const env = { DATA_DIR: join(folder, 'data') }
   const file = join(folder, "host's.sqlite")
   const backup = () => runCommand(['backup', file, '--json'], { env, ask: undefined })
@@ -143,8 +142,7 @@ t.test('SQLite: a copy is put in the place of the database', async t => {
 t.test('Postgres: a base backup and the archived log are replayed to a point in time', async t => {
   const postgres = await archivingPostgres()
   t.teardown(() => postgres.stop())
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-drill-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const env = {
     DATA_DIR: folder,
     DATABASE_URL: postgres.url,

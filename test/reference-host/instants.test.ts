@@ -1,11 +1,10 @@
 // Every place of the API that reads an instant reads RFC 3339 in full.
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../harness/host.ts'
 import { partnerUser } from './harness/partner.ts'
 import { sampleOf } from '../harness/random-cases.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const user = await bootstrapUser(host.send)
 const headers = bearer(user.token)
 const partner = await partnerUser(host, 'usr-instants', ['transactions.read'])

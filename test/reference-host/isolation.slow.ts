@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, openTestHost, type HttpResponse } from '../harness/host.ts'
 import { kycBody } from './harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 interface OperationDescription {
   readonly deprecated?: boolean
@@ -19,8 +17,7 @@ interface OperationDescription {
   }
 }
 // The clock does not advance, so that no withdrawal is completed meanwhile.
-const host = await startTestHost({ RATE_LIMITS: 'off' }, manualClock(Date.now()))
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, manualClock(Date.now()))
 const published = (await host.send('/openapi.json')).body
 const description = inlined(published, published)
 const operations = Object.entries(
@@ -252,11 +249,9 @@ t.test("no user operation shows or changes another user's records: their ids are
 })
 
 t.test("no partner operation shows another partner's records, even under the same user id", async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partners-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const keys = [await newPartner(dataDir, 'One'), await newPartner(dataDir, 'Two')] as const
-  const both = await startTestHost({ DATA_DIR: dataDir })
-  t.teardown(() => both.close())
+  const both = await openTestHost(t, { DATA_DIR: dataDir })
 
   const account = async (partnerKey: string): Promise<AccountRecords> => {
     const headers = { 'x-partner-key': partnerKey }

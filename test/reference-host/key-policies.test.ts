@@ -1,11 +1,9 @@
 // Every use of an API key is checked against the key's whole policy chain, whatever operation it is used for.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 import { sampleOf } from '../harness/random-cases.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 interface OperationDescription {
   readonly operationId: string
@@ -52,8 +50,7 @@ const CLOSED: Readonly<Record<string, (ids: readonly string[]) => object>> = {
   allowOperations: () => ({ allowOperations: ['cards.unheardOf'] }),
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-key-policies-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const partnerKey = async (policy?: object): Promise<string> => {
   const more = policy ? ['--policy', JSON.stringify(policy)] : []
   const command = ['partner-keys', 'create', 'Acme', '--json', ...more]
@@ -66,8 +63,7 @@ for (const [rule, policy] of Object.entries(CLOSED))
   partnerKeys[rule] = await partnerKey(policy(PARTNER_OPERATIONS))
 const openPartnerKey = await partnerKey()
 
-const host = await startTestHost({ DATA_DIR: dataDir, DIRECT_USER_KEY: 'on' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { DATA_DIR: dataDir, DIRECT_USER_KEY: 'on' })
 const uses = await keyUses(host)
 const use = ({ method, path, side }: KeyUse, key: string): Promise<HttpResponse> =>
   host.send(path, {
@@ -147,8 +143,7 @@ t.test('applies the policies of every parent key, and counts calls', async t => 
 })
 
 t.test('limits rotation like minting, and a successor inherits the used limit', async t => {
-  const tight = await startTestHost({ RATE_LIMITS: '{"mintsPerKeyPerMinute":3}' })
-  t.teardown(() => tight.close())
+  const tight = await openTestHost(t, { RATE_LIMITS: '{"mintsPerKeyPerMinute":3}' })
   let { key } = await bootstrapUser(tight.send)
   const rotate = (): Promise<HttpResponse> =>
     tight.send(`/user/v1/keys/${key.slice('gw_sandbox_user_'.length).slice(0, 16)}/rotate`, {
@@ -164,8 +159,7 @@ t.test('limits rotation like minting, and a successor inherits the used limit', 
 })
 
 t.test('counts every use of a key against a limit, reads of partners included', async t => {
-  const tight = await startTestHost({ RATE_LIMITS: '{"guardedPerKeyPerMinute":3}' })
-  t.teardown(() => tight.close())
+  const tight = await openTestHost(t, { RATE_LIMITS: '{"guardedPerKeyPerMinute":3}' })
   const resolve = (): Promise<HttpResponse> =>
     tight.send('/partner/v1/users/resolve', {
       body: { userId: 'ann' },

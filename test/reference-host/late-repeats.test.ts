@@ -1,6 +1,7 @@
 // Repeats of writes whose idempotency records are gone.
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
+import { sessionOf } from '../harness/host.ts'
 import { moneyUser, newMoneyUser } from './harness/money.ts'
 import { startOpenHost } from './harness/open-host.ts'
 import { OUTSIDE } from './harness/transfers.ts'
@@ -39,8 +40,7 @@ const writes: Readonly<Record<string, { path: string; body: Record<string, unkno
 for (const [name, { path, body }] of Object.entries(writes)) {
   t.test(`${name}: an equal repeat returns the same object after 44 days and moves nothing`, async t => {
     const renewed = async (user: typeof ann) => {
-      const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-      return moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+      return moneyUser(host.send, { token: await sessionOf(host.send, user.key) })
     }
     const idOf = (data: unknown): unknown => (data as Record<string, { id: string }>)[name]?.id
     const key = `late-repeat-${name}`

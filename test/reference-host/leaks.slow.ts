@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, request, spawnHost, startTestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, request, spawnHost, openTestHost } from '../harness/host.ts'
 import { Leaks, reportResponse, watchForLeaks } from '../harness/leaks.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 t.test('the scan at the end of every test host finds a leaked credential', async t => {
-  const host = await startTestHost()
-  t.teardown(() => host.close())
+  const host = await openTestHost(t)
   const { key, token } = await bootstrapUser(host.send)
   await host.send('/user/v1/keys', { headers: bearer(`${token}x`) })
   for (const said of [key, token, `{"message":"${key.slice(-36)}"}`, token.split('.')[2] as string]) {
@@ -21,8 +18,7 @@ t.test('the scan at the end of every test host finds a leaked credential', async
 })
 
 t.test('the scan at the end of every host process finds a secret that it printed', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-leaks-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const host = await spawnHost(dataDir)
   const { token } = await bootstrapUser((path, options) => request(host.url, path, options))
   const email = 'zebedee.quillfeather@example.com'

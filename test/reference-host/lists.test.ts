@@ -1,7 +1,7 @@
 // Every list that a caller can read is paged, or says how many items it has at most.
 import t from 'tap'
 import * as internals from '../harness/internals.ts'
-import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 import { partnerUser } from './harness/partner.ts'
 import { sampleOf } from '../harness/random-cases.ts'
@@ -26,8 +26,7 @@ interface OperationDescription {
 /** Most items of any page: partners read up to 200 small transactions. */
 const MOST = 200
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const document = (await host.send('/openapi.json')).body
 const paths = inlined(document, document)['paths'] as Record<string, Record<string, OperationDescription>>
 // The signing keys are the operator's: no caller adds one.

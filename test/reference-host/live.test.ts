@@ -6,7 +6,7 @@ import {
   request,
   signedBootstrap,
   spawnHost,
-  startTestHost,
+  openTestHost,
   statementOf,
   templateA,
 } from '../harness/host.ts'
@@ -83,8 +83,7 @@ t.test('submits identity checks only to a provider that was given, and simulates
   const never = async (): Promise<never> => {
     throw new Error('not used')
   }
-  const plugged = await startTestHost(env, undefined, { kyc: { name: 'checks', submit: never } })
-  t.teardown(() => plugged.close())
+  const plugged = await openTestHost(t, env, undefined, { kyc: { name: 'checks', submit: never } })
   t.same(await served(plugged.url), [...without, 'post /partner/v1/kyc/applications', 'post /user/v1/kyc'])
 })
 

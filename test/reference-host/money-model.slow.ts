@@ -1,7 +1,6 @@
 // Hosts on one database are killed at random while clients move money in every way there is, and are compared with a model of what
 // the clients did and received. `MONEY_MODEL_SEED` runs another seed, or one again that has failed.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
@@ -17,6 +16,7 @@ import { actOnce, lookAt } from './money-model/acts.ts'
 import { takeBack } from './money-model/card-acts.ts'
 import { newClient, sentIds, type Client } from './money-model/client.ts'
 import { differences, wrongInDatabase } from './money-model/differences.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const SEED = Number(process.env['MONEY_MODEL_SEED'] ?? 20_261_122)
 const OPERATIONS = Number(process.env['MONEY_MODEL_OPERATIONS'] ?? 1000)
@@ -46,8 +46,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
   t.test(`money is where the clients have put it, whichever hosts die, on ${store}`, async t => {
     await farFromMidnight()
     t.comment(`measured ${store} with seed ${SEED}`)
-    const folder = mkdtempSync(join(tmpdir(), 'gatewright-money-model-'))
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder(t)
     const stores = await hostStoresEnv(store === 'postgres' ? 'postgres' : 'embedded')
     const journal = join(folder, 'journal')
     writeFileSync(journal, '')

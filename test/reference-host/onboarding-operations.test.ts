@@ -2,7 +2,7 @@
 // all writes, so an operation whose declaration becomes one of them is missing below until it is added.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 import { memberOf, withdrawalBody } from './harness/transfers.ts'
 
@@ -103,8 +103,7 @@ function isClosed(surface: Surface, rule: (typeof RULES)[number], { status, body
 }
 
 async function start(requirements: Requirements): Promise<TestHost> {
-  const host = await startTestHost({ RATE_LIMITS: 'off', ONBOARDING_GATES: requirements })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: 'off', ONBOARDING_GATES: requirements })
   return host
 }
 

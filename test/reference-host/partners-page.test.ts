@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost } from '../harness/host.ts'
 import { runShell, shellLines } from './harness/pages/pages.ts'
 
 const PAGE = 'docs/partners.md'
@@ -43,8 +43,7 @@ t.test('a member that a response lacks, or has with another type, is found', asy
 })
 
 t.test('every call of docs/partners.md works in order, with the responses that the page shows', async t => {
-  const host = await startTestHost({}, manualClock())
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, {}, manualClock())
   const lines = shellLines(PAGE).map(line => `${line}\necho\necho '${END}'`)
   const { code, output } = await runShell(['exec 2>&1', ...lines], {
     HOST: host.url,

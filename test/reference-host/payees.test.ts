@@ -1,17 +1,16 @@
 // Whom the holder of a key may pay, by each operation that sends money.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, startTestHost } from '../harness/host.ts'
+import { bearer, openTestHost } from '../harness/host.ts'
 import { keyBelow, networkEvent, networkRequest, cardUser } from './harness/card-payments.ts'
 import { kycBody, WEBHOOK_SECRET } from './harness/kyc.ts'
 import { moneyUser, newMoneyUser, type MoneyUser } from './harness/money.ts'
 import { OUTSIDE, withdrawalBody } from './harness/transfers.ts'
 
-const host = await startTestHost({
+const host = await openTestHost(t, {
   RATE_LIMITS: 'off',
   PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}`,
 })
-t.teardown(() => host.close())
 const { send } = host
 const owner = await newMoneyUser(send)
 const shop = await newMoneyUser(send)

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const DISPLAY_NAME = 'Zebedee Quillfeather'
 const EMAIL = 'zebedee.quillfeather@example.com'
@@ -11,8 +11,7 @@ const NOTE = 'the combination is 7-13-42'
 t.test(
   'what people submit is in no file, event or metric of a host, and is there after a restart',
   async t => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-personal-'))
-    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const dataDir = temporaryFolder(t)
     const env = { DATA_DIR: dataDir }
     const host = await startTestHost(env)
     const user = await bootstrapUser(host.send)

@@ -1,7 +1,4 @@
 // What a client may make the host store, compile and count by its policies.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import {
@@ -9,12 +6,12 @@ import {
   bootstrapUser,
   newWallet,
   signedBootstrap,
-  startTestHost,
+  openTestHost,
   type HttpResponse,
 } from '../harness/host.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 
 const limitsOn = (count: number, operation: (index: number) => string) => ({
   limits: Array.from({ length: count }, (_, index) => ({
@@ -151,8 +148,7 @@ t.test('a key is changed only within the bounds of the chains below it', async t
 })
 
 t.test('the operator creates no partner key with a larger policy', async t => {
-  const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bounds-'))
-  t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))
+  const DATA_DIR = temporaryFolder(t)
   const create = (policy: object) =>
     gatewright(['partner-keys', 'create', 'Acme', '--policy', JSON.stringify(policy)], { DATA_DIR })
   const refused = await create(TOO_LARGE)

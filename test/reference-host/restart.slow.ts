@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import {
   bearer,
@@ -12,12 +9,12 @@ import {
   type HttpResponse,
   type HostProcess,
 } from '../harness/host.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const PAYIN = '/user/v1/subscriptions/payin'
 
 t.test('keeps what it responded when it is killed right after a 200', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   let host: HostProcess = await spawnHost(dataDir)
   const send = (path: string, options: Parameters<typeof request>[2]): Promise<HttpResponse> =>
     request(host.url, path, options)
@@ -52,8 +49,7 @@ t.test('keeps what it responded when it is killed right after a 200', async t =>
 })
 
 t.test('creates one pay-in, at whatever point of the request it is killed', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   let host: HostProcess = await spawnHost(dataDir)
   const first = await request(host.url, '/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) })
   const token = first.body['sessionToken'] as string

@@ -1,24 +1,23 @@
 // The commands of docs/runbooks, run as they are written on a host with the problem that each page is about.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { postgresBinaries, redisBinaries } from '../harness/binaries.ts'
-import { bearer, bootstrapUser, startTestHost, type TestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type TestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { PROGRAMS } from '../harness/programs.ts'
 import { turnOf } from '../harness/turns.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const FOLDER = 'docs/runbooks'
 const run = promisify(execFile)
 t.setTimeout(300_000)
 
-const programs = mkdtempSync(join(tmpdir(), 'gatewright-runbooks-'))
-t.teardown(() => rmSync(programs, { recursive: true, force: true }))
+const programs = temporaryFolder(t)
 // Stands for npx, whose start takes longer than most commands. `npx gatewright` itself is tried by `test/workspace/printed-commands.slow.ts`.
 const command = join(programs, 'npx')
 writeFileSync(
@@ -45,8 +44,7 @@ function drillOf(title: string, run: (t: Test) => Promise<void>): void {
 async function drill(t: Test) {
   const { env, drop } = await hostStoresEnv('postgres+redis')
   t.teardown(drop)
-  const host = await startTestHost(env)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env)
   const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
   t.teardown(() => pool.end())
   const follow = async (page: string, variables: Readonly<Record<string, string>> = {}): Promise<string> => {
@@ -115,13 +113,12 @@ drillOf('lost-pepper: hosts with new secrets serve users who sign in again', asy
     OLD_PARTNER_KEY_ID: partnerKeyId,
   })
   const [partnerKey = ''] = /gw_sandbox_partner_\w{16}_\w+/.exec(output) ?? []
-  const next = await startTestHost({
+  const next = await openTestHost(t, {
     ...env,
     KEY_PEPPERS: `p2:${pepper}`,
     SIGNING_KEY_ENCRYPTION_KEY: encryption,
     DATA_KEYS: `d2:${data},${env['DATA_KEYS']}`,
   })
-  t.teardown(() => next.close())
   t.equal((await newSession(next, user.key)).status, 503, 'a key under the lost pepper')
   t.equal(await statusOf(next, (await bootstrapUser(next.send)).token), 200)
   const resolved = await next.send('/partner/v1/users/resolve', {

@@ -1,14 +1,13 @@
 import t, { type Test } from 'tap'
 import * as internals from '../harness/internals.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse, sessionOf } from '../harness/host.ts'
 
 interface OperationDescription {
   readonly operationId: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const paths = (await host.send('/openapi.json')).body['paths'] as Record<
   string,
   Record<string, OperationDescription>
@@ -80,8 +79,7 @@ t.test('the scopes of the host are lower-case words joined by dots', async t => 
 t.test('each user operation needs exactly the scopes that the API description lists', async t => {
   const { key } = await bootstrapUser(host.send)
   await checkMatrix(t, 'UserSessionBearer', internals.userScopes.names, async scopes => {
-    const made = await host.send('/user/v1/sessions', { body: { scopes }, headers: { 'x-user-key': key } })
-    return made.body['sessionToken'] as string
+    return await sessionOf(host.send, key, { scopes })
   })
 })
 

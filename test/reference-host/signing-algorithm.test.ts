@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import { readConfig, startHost } from '@gatewright/reference-host'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import t, { type Test } from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, request, type RequestOptions } from '../harness/host.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 /** A data folder and the hosts that run on it. */
 function setUp(t: Test, clock = manualClock(Date.now())) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-algorithm-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   return {
     clock,
     /** Runs a host in this process while `work` runs. */

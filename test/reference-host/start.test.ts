@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -17,10 +16,10 @@ import {
   type RequestOptions,
 } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const run = promisify(execFile)
-const top = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
-t.teardown(() => rmSync(top, { recursive: true, force: true }))
+const top = temporaryFolder(t)
 
 /** Runs the printed curl lines in a shell, unchanged. */
 async function paste(output: string): Promise<string> {
@@ -146,8 +145,7 @@ t.test('says that the partner key in its file does not work, or is gone', async 
 })
 
 t.test('shows no secret in logs, errors or metrics, whatever clients send', async t => {
-  const own = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
-  t.teardown(() => rmSync(own, { recursive: true, force: true }))
+  const own = temporaryFolder(t)
   const host = await spawnHost(own, { LOG_LEVEL: 'debug' })
   const partnerKey = keyOf(own)
   const errors: string[] = []

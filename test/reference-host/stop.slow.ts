@@ -1,23 +1,21 @@
 // A host ends in time, whatever its stores do and whoever starts it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, request, spawnHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { printed, startPostgres, startRedis } from '../harness/services.ts'
 import { PROGRAMS } from '../harness/programs.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const { env: SECRETS, drop } = await hostStoresEnv('postgres')
 t.teardown(drop)
 
 function folder(t: Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'gatewright-stop-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t)
   return path
 }
 

@@ -6,7 +6,7 @@ import { toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { mine, newestBlockTime, startEvm } from '../harness/chain/evm.ts'
 import { DEVELOPMENT_MNEMONIC } from '../harness/chain/evm.ts'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost } from '../harness/host.ts'
 import { runShell, shellLines } from './harness/pages/pages.ts'
 import { payinChain } from './harness/paid-host.ts'
 
@@ -15,8 +15,7 @@ t.test('every line of docs/subscriptions.md works as printed, on a chain too', a
   t.teardown(() => chain.stop())
   const clock = manualClock()
   const { env } = await payinChain(chain, clock)
-  const host = await startTestHost(env)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env)
   // The page's wallet pays by itself, so its block time must not be before the pay-in.
   const ahead = Math.ceil((Date.now() - (await newestBlockTime(chain.url))) / 1000) + 60
   await mine(chain.url, Math.max(1, ahead))

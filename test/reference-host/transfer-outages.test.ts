@@ -4,7 +4,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import type { WithdrawalProvider } from '@gatewright/reference-host'
 import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 import t from 'tap'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost } from '../harness/host.ts'
 import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from './harness/transfers.ts'
 import * as internals from '../harness/internals.ts'
 
@@ -45,8 +45,7 @@ t.test(
     } as never
     const deposits: DepositProvider = failing(PORTS.deposits.sandbox({ db, clock }), 'deposits')
     const withdrawals: WithdrawalProvider = failing(PORTS.withdrawals.sandbox({ db, clock }), 'withdrawals')
-    const host = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits, withdrawals })
-    t.teardown(() => host.close())
+    const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock, { deposits, withdrawals })
     const user = await fundedUser(host, 10_000, { now: clock.now() })
     const partner = await fundedPartnerUser(host, 0)
     const asset = { currency: 'usdc', network: 'base' }

@@ -2,7 +2,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { mine, startEvm } from '../harness/chain/evm.ts'
 import { keptHostStoresEnv } from '../harness/host-stores.ts'
-import { startTestHost } from '../harness/host.ts'
+import { openTestHost } from '../harness/host.ts'
 import { ask, causesOf, chainUser, payinChain, unitsOf } from './harness/paid-host.ts'
 import { rpcFront } from '../harness/chain/rpc-front.ts'
 
@@ -14,10 +14,8 @@ const stores = await keptHostStoresEnv('postgres')
 t.teardown(() => stores.drop())
 const front = await rpcFront(chain.url)
 t.teardown(() => front.close())
-const one = await startTestHost({ ...stores.env, ...env, RPC_URLS: `${chain.chainId}=${front.url}` }, clock)
-t.teardown(() => one.close())
-const two = await startTestHost({ ...stores.env, ...env }, clock)
-t.teardown(() => two.close())
+const one = await openTestHost(t, { ...stores.env, ...env, RPC_URLS: `${chain.chainId}=${front.url}` }, clock)
+const two = await openTestHost(t, { ...stores.env, ...env }, clock)
 const watch = `watch chain ${chain.chainId}`
 
 t.test('a host whose node is down leaves its chain to another host at once', async t => {

@@ -1,25 +1,15 @@
 // What `npm start` and `npm run example` do first: they build what has changed, and nothing else.
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { temporaryFolder } from '../harness/files.ts'
 
 /** `build` of `packages/reference-host/build.js`. */
 type Build = (target: object, stream: PassThrough) => Promise<boolean>
 
-const root = mkdtempSync(join(tmpdir(), 'gatewright-build-'))
-t.teardown(() => rmSync(root, { recursive: true, force: true }))
+const root = temporaryFolder(t)
 const written = (path: string, text: string): string => {
   const file = join(root, path)
   mkdirSync(join(file, '..'), { recursive: true })

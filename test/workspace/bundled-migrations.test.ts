@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'
+import { temporaryFolder } from '../harness/files.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 
 const PROGRAM = `
@@ -25,8 +24,7 @@ await pool.end()
 `
 
 t.test('migrates from one bundled file, without the files of the packages', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gatewright-bundle-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = temporaryFolder(t)
   const outfile = join(directory, 'migrate.mjs')
   await build({
     stdin: { contents: PROGRAM, resolveDir: process.cwd(), loader: 'ts' },

@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { compile } from '../harness/compile.ts'
-import { filesBelow } from '../harness/files.ts'
+import { filesBelow, temporaryFolder } from '../harness/files.ts'
 import { runNode } from '../harness/node.ts'
 import { fences } from './markdown.ts'
 
@@ -40,8 +39,7 @@ t.test('every TypeScript fence of every page compiles, and those marked `run` ru
     fences(text).flatMap(({ runs }, index) => (runs ? [moduleName(page, index)] : [])),
   )
   // A fence may write files where it runs.
-  const cwd = mkdtempSync(join(tmpdir(), 'gatewright-fence-'))
-  t.teardown(() => rmSync(cwd, { recursive: true, force: true }))
+  const cwd = temporaryFolder(t)
   // One process, since each would load the same packages again.
   const imports = running.map(name => {
     const { href } = pathToFileURL(resolve('build/fences', `${name}.js`))

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { nodeBinary, OTHER_NODES } from '../harness/binaries.ts'
@@ -11,12 +10,12 @@ import { importsOf, packageOf } from './imports.ts'
 import { fences } from './markdown.ts'
 import { packTo } from './pack.ts'
 import { entriesOf, manifest, packageNames } from './tree.ts'
+import { temporaryFolder } from '../harness/files.ts'
 
 const SCOPE = '@gatewright/'
 /** Packages take turns: each is an installation of its own. */
 const PACKAGES_A_DAY = 4
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-tarballs-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 const nodes = [process.execPath, ...turnOf(OTHER_NODES, 1).map(nodeBinary)]
 
 /** What a user runs first: the README's fence marked `run`, or its first one. */

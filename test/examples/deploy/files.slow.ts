@@ -1,7 +1,6 @@
 // The configurations of examples/deploy, checked by the programs or schemas of those who read them.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import t from 'tap'
@@ -9,10 +8,10 @@ import { parse, parseAllDocuments } from 'yaml'
 import { debianProgram, onPath } from '../../harness/binaries.ts'
 import { compile } from '../../harness/compile.ts'
 import { installTools, tool } from '../../harness/tools.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const FOLDER = 'examples/deploy'
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-deploy-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 
 /** A program of this machine, or of a Debian package that is unpacked for the tests. */
 function program(name: string, debian: string, where = 'bin'): { path: string; env: NodeJS.ProcessEnv } {

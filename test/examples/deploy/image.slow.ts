@@ -1,8 +1,8 @@
 // The steps of examples/deploy/Dockerfile run in empty root folders, and the host that they make runs alone.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
@@ -10,13 +10,13 @@ import { freePort } from '../../harness/services.ts'
 import { serving } from '../../harness/serving.ts'
 import { ALL_TURNS } from '../../harness/turns.ts'
 import { ignoredBy, runSteps, startInRoot } from './dockerfile.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const FOLDER = 'examples/deploy'
 const MOST_MEBIBYTES = 120
 t.setTimeout(600_000)
 
-const roots = mkdtempSync(join(tmpdir(), 'gatewright-image-'))
-t.teardown(() => rmSync(roots, { recursive: true, force: true }))
+const roots = temporaryFolder(t)
 // npm's own, so that the packages that this repository has installed are not downloaded again.
 const cache = process.env['npm_config_cache'] ?? join(homedir(), '.npm')
 mkdirSync(cache, { recursive: true })

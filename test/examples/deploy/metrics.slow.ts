@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import { definedMetrics, readExpression } from './metric-names.ts'
 
 const FOLDER = 'examples/deploy'
@@ -47,8 +47,7 @@ t.test('reads the metrics and labels of an expression', async t => {
 })
 
 t.test('alerts and dashboard name only metrics and labels that a host has', async t => {
-  const host = await startTestHost()
-  t.teardown(() => host.close())
+  const host = await openTestHost(t)
   const exposed = await (await fetch(`${host.url}/metrics`)).text()
   // Prometheus makes this one itself.
   const names = new Set(['up', ...[...exposed.matchAll(/^# HELP (\w+)/gm)].map(([, name]) => name)])

@@ -1,13 +1,11 @@
 // A host that does not start leaves nothing open: the process of a test, or of a supervisor that tries again, could not end.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { runNode } from '../../harness/node.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-failed-start-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 
 /** Starts hosts that fail in different steps, says why, and ends only if nothing is open. */
 const SCRIPT = `

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { ledgerWrite, runHost, type HostServices, type Module } from '@gatewright/host'
 import { makeServices } from '#packages/host/dist/composition/make-services.js'
 import { readHostConfig } from '@gatewright/host/config'
 import { allow, scopeCatalogue } from '@gatewright/kernel'
 import t, { type Test } from 'tap'
 import * as Type from 'typebox/type'
+import { temporaryFolder } from '../../harness/files.ts'
 
 interface Numbers {
   readonly given: number
@@ -84,8 +82,7 @@ const write = ledgerWrite({
 })
 
 async function startsWith(t: Test, modules: readonly Module<HostServices>[]): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-services-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const config = readHostConfig({ DATA_DIR: folder, PORT: '0' })
   if (!config.ok) throw new Error(config.problems.join())
   const product = { modules, scopes: scopeCatalogue(['things.write']) }
@@ -120,8 +117,7 @@ t.test('two modules cannot have one job or one event of providers', async t => {
 })
 
 t.test('counts failed rounds of background tasks by task, and reports each', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-services-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const config = readHostConfig({ DATA_DIR: folder, PORT: '0' })
   if (!config.ok) throw new Error(config.problems.join())
   const broken = new Error('no paper')
@@ -145,8 +141,7 @@ t.test('counts failed rounds of background tasks by task, and reports each', asy
 })
 
 t.test('a round deletes until no collector has a full batch left, and each has its turn', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-services-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const config = readHostConfig({ DATA_DIR: folder, PORT: '0' })
   if (!config.ok) throw new Error(config.problems.join())
   const batches: string[] = []

@@ -1,11 +1,10 @@
 // What bounds the writes of a whole account, however many keys and sessions it has.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
 
 async function setUp(limits: object): Promise<TestHost> {
-  const host = await startTestHost({ RATE_LIMITS: JSON.stringify(limits) })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: JSON.stringify(limits) })
   return host
 }
 

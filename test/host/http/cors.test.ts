@@ -1,10 +1,9 @@
 // What the preflight of a browser allows. A preflight asks for every field of a request that is not safelisted
 // (https://fetch.spec.whatwg.org/#cors-safelisted-request-header), and one that is missing fails the whole request.
 import t from 'tap'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 /** The fields of a request that a preflight for it does not allow. */
 async function refusedFields(path: string, fields: readonly string[]): Promise<string[]> {

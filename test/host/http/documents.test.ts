@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
-import { startTestHost, type TestHost } from '../../harness/host.ts'
+import { openTestHost, type TestHost } from '../../harness/host.ts'
 import { startRedis } from '../../harness/services.ts'
 
 const DOCUMENTS = ['/.well-known/jwks.json', '/openapi.json', '/readyz', '/metrics']
@@ -12,8 +12,7 @@ async function hostFor(
   env: Record<string, string>,
   clock = manualClock(Date.now()),
 ): Promise<TestHost> {
-  const host = await startTestHost(env, clock)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env, clock)
   return host
 }
 

@@ -1,10 +1,9 @@
 import { request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const user = await bootstrapUser(host.send)
 const PAYIN = '/user/v1/subscriptions/payin'
 const headers = { ...bearer(user.token), 'idempotency-key': '12345678' }

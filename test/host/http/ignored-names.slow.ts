@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import { runShell, shellLines } from '../../reference-host/harness/pages/pages.ts'
 
 // Runs every line of docs/api.md, which has one for each operation, through a front that adds an unknown member and an
@@ -25,8 +25,7 @@ interface Sent {
   readonly body: string
 }
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const description = (await host.send('/openapi.json')).body
 const paths = description['paths'] as Record<string, Record<string, OperationDescription>>
 const routes = Object.entries(paths).flatMap(([path, item]) =>

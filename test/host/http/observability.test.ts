@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { readConfig, startHost } from '@gatewright/reference-host'
 import type { Decision } from '@gatewright/http'
 import { createClient } from 'redis'
@@ -12,14 +9,16 @@ import {
   newWallet,
   request,
   signedBootstrap,
+  openTestHost,
   startTestHost,
   type RequestOptions,
+  sessionOf,
 } from '../../harness/host.ts'
 import { startRedis } from '../../harness/services.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 t.test('emits one decision event per request, with ids and causes and without credentials', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-observed-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const config = readConfig({ PORT: '0', DATA_DIR: dataDir })
   if (!config.ok) throw new Error(config.problems.join())
   const decisions: Decision[] = []
@@ -50,8 +49,7 @@ t.test('emits one decision event per request, with ids and causes and without cr
 })
 
 t.test('counts requests by operation, status and code for Prometheus', async t => {
-  const host = await startTestHost()
-  t.teardown(() => host.close())
+  const host = await openTestHost(t)
   await bootstrapUser(host.send)
   await host.send('/user/v1/keys')
   const response = await fetch(`${host.url}/metrics`)
@@ -63,8 +61,7 @@ t.test('counts requests by operation, status and code for Prometheus', async t =
 })
 
 t.test('keeps the request id of its proxy, in the response, the error and the log', async t => {
-  const host = await startTestHost({ TRUST_PROXY: '127.0.0.1' })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { TRUST_PROXY: '127.0.0.1' })
   const id = '5d1f5f0b-9c0a-4f0e-8a54-d1b4c8d3c001'
   const response = await fetch(`${host.url}/user/v1/keys`, { headers: { 'x-request-id': id } })
   t.equal(response.headers.get('x-request-id'), id)
@@ -73,16 +70,11 @@ t.test('keeps the request id of its proxy, in the response, the error and the lo
 })
 
 t.test('counts replays and blocks of policies for Prometheus', async t => {
-  const host = await startTestHost()
-  t.teardown(() => host.close())
+  const host = await openTestHost(t)
   const owner = await bootstrapUser(host.send)
   const policy = { dailySpendCapCents: 100 }
   const agent = await host.send('/user/v1/keys', { body: { policy }, headers: bearer(owner.token) })
-  const minted = await host.send('/user/v1/sessions', {
-    body: {},
-    headers: { 'x-user-key': agent.body['userApiKey'] as string },
-  })
-  const token = minted.body['sessionToken'] as string
+  const token = await sessionOf(host.send, agent.body['userApiKey'] as string)
   const pay = (amountCents: number, key: string = randomUUID()) =>
     host.send('/user/v1/subscriptions/payin', {
       body: { amountCents },
@@ -99,8 +91,7 @@ t.test('counts replays and blocks of policies for Prometheus', async t => {
 })
 
 t.test('is ready while its dependencies work, and names each', async t => {
-  const host = await startTestHost()
-  t.teardown(() => host.close())
+  const host = await openTestHost(t)
   t.match(await host.send('/readyz'), {
     status: 200,
     body: { status: 'ready', dependencies: { database: 'ok' } },
@@ -109,8 +100,7 @@ t.test('is ready while its dependencies work, and names each', async t => {
 
 t.test('goes on while Redis is down, and says that it is', async t => {
   const redis = await startRedis([])
-  const host = await startTestHost({ REDIS_URL: redis.url })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { REDIS_URL: redis.url })
   const statement = await signedBootstrap(newWallet())
   t.match(await host.send('/user/v1/bootstrap', { body: statement }), { status: 200 })
   await redis.stop()
@@ -143,8 +133,7 @@ t.test('accepts no statement again after Redis has lost everything', async t => 
 })
 
 t.test('responds to OPTIONS and HEAD, and lets browsers read its header fields', async t => {
-  const host = await startTestHost()
-  t.teardown(() => host.close())
+  const host = await openTestHost(t)
   const preflight = await fetch(`${host.url}/user/v1/keys`, { method: 'OPTIONS' })
   t.equal(preflight.status, 204)
   t.equal(preflight.headers.get('allow'), 'GET, HEAD, POST, OPTIONS')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, openTestHost } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
 import { moneyUser } from '../../reference-host/harness/money.ts'
@@ -78,8 +78,7 @@ const KEEPING = ['subscriptions_payin', 'subscriptions_checkout']
 /** And the events of providers, whose members carry money and identity. */
 const PROVIDERS = '/providers/{name}/events'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const { send } = host
 const description = (await send('/openapi.json')).body
 const paths = inlined(description, description['paths']) as Record<

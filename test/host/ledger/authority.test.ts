@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../harness/host.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../reference-host/harness/money.ts'
 import { inlined } from '../../harness/openapi.ts'
 import {
@@ -19,8 +19,7 @@ import {
 /** The runs cross midnight into another month. */
 const NOON = Date.UTC(2026, 0, 31, 12)
 const clock = manualClock(NOON)
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 const stranger = await bootstrapUser(host.send, {}, clock.now())
 
 /** The operations that request a pay-in, pay one, or move money in another way. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { rows } from '@gatewright/kernel/sql'
@@ -11,9 +10,9 @@ import { listening } from './listening.ts'
 import { plainNode, runNode } from '../../harness/node.ts'
 import { request } from '../../harness/host.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 
 t.test('a host whose log cannot be written serves on, and stops when it is asked to', async t => {
   const full = openSync('/dev/full', 'w')

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, openSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import t from 'tap'
@@ -8,9 +7,9 @@ import { request } from '../../harness/host.ts'
 import { listening } from './listening.ts'
 import { plainNode } from '../../harness/node.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 
 for (const kind of ['pipe', 'socket']) {
   t.test(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { newMoneyUser } from '../../reference-host/harness/money.ts'
 
@@ -44,8 +44,7 @@ t.test('a host whose role may not change tables serves', async t => {
   t.teardown(() => admin.end())
   await admin.query(`revoke update, delete, truncate on gw_ledger_legs from ${new URL(url).username}`)
 
-  const host = await startTestHost(own)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, own)
   const user = await newMoneyUser(host.send)
   t.match(await user.fund(500), { status: 200 })
   t.equal((await host.send('/readyz')).status, 200)

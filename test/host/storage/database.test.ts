@@ -1,15 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 import t from 'tap'
-import { bootstrapUser, newWallet, request, signedBootstrap, startTestHost } from '../../harness/host.ts'
+import {
+  bootstrapUser,
+  newWallet,
+  request,
+  signedBootstrap,
+  openTestHost,
+  startTestHost,
+} from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 t.test('returns 503 with Retry-After when a table cannot be used, and reports the fault', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-broken-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-  const host = await startTestHost({ DATA_DIR: dataDir })
-  t.teardown(() => host.close())
+  const dataDir = temporaryFolder(t)
+  const host = await openTestHost(t, { DATA_DIR: dataDir })
   const user = await bootstrapUser(host.send)
   const vandal = new Database(join(dataDir, 'host.sqlite'))
   for (const table of ['gw_nonces', 'gw_users']) vandal.exec(`drop table ${table}`)
@@ -37,8 +42,7 @@ t.test('returns 503 with Retry-After when a table cannot be used, and reports th
 t.test(
   'keeps generated secrets for the owner only, and refuses to start when they cannot be read',
   async t => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
-    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const dataDir = temporaryFolder(t)
     const first = await startTestHost({ DATA_DIR: dataDir })
     const { body } = await request(first.url, '/user/v1/bootstrap', {
       body: await signedBootstrap(newWallet()),

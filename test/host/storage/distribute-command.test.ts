@@ -1,14 +1,11 @@
 // What `gatewright distribute` refuses. How it distributes is in `npm run test:citus`, because no package has Citus.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { hostSecrets, hostStoresEnv } from '../../harness/host-stores.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 t.test('refuses an embedded database', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-distribute-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   t.match(await gatewright(['distribute'], { ...hostSecrets(), DATA_DIR: folder }), {
     code: 1,
     output: /it is embedded, on one machine: set DATABASE_URL to the coordinator of Citus/,

@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
 import t, { type Test } from 'tap'
+import { temporaryFolder } from '../../harness/files.ts'
 
 /** What workers and processes load: not all of the package. */
 const MODULE = resolve('packages/host/dist/storage/private-file.js')
 
 function folderOf(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-file-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   return folder
 }
 

@@ -1,21 +1,11 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { spawnHost, type HostProcess } from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 function dataDir(t: Test): string {
-  const made = mkdtempSync(join(tmpdir(), 'gatewright-private-'))
-  t.teardown(() => rmSync(made, { recursive: true, force: true }))
+  const made = temporaryFolder(t)
   return made
 }
 

@@ -1,7 +1,6 @@
 // What a host says about itself on real servers that stop taking writes, lose some or fill up.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
@@ -11,6 +10,7 @@ import { gatewright } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, spawnHost, type HostProcess } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startPostgres, type OwnService } from '../../harness/services.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const SECRETS = (await hostStoresEnv('postgres')).env
 const MEBIBYTE = 2 ** 20
@@ -19,8 +19,7 @@ const LIMITS = {
 }
 
 function folder(t: Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'gatewright-readiness-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t)
   return path
 }
 

@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { spawnHost, startTestHost } from '../../harness/host.ts'
 import { startProxiedRedisCluster } from '../../harness/databases/redis-cluster.ts'
 import { freePort } from '../../harness/services.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 function folder(t: Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'gatewright-redis-down-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t)
   return path
 }
 

@@ -4,7 +4,7 @@ import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import { startWatchedRedis, type WatchedRedis } from '../../harness/databases/redis-sentinel.ts'
 
 // Not exported by the package.
@@ -73,8 +73,7 @@ t.test('refuses to start on a name that the Sentinels do not know', async t => {
 
 t.test('a host with Sentinels in REDIS_URL is ready, and stays so through a failover', async t => {
   const redis = await watched(t)
-  const host = await startTestHost({ REDIS_URL: `redis+sentinel://${redis.addresses.join(',')}/gw` })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { REDIS_URL: `redis+sentinel://${redis.addresses.join(',')}/gw` })
   t.match((await host.send('/readyz')).body, { status: 'ready', dependencies: { redis: 'ok' } })
   await redis.master.stop()
   await eventually(async () => {

@@ -2,8 +2,6 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { gate, type OpenCall, type OpenGate } from '@gatewright/http'
@@ -14,6 +12,7 @@ import { scopeCatalogue } from '@gatewright/kernel'
 import { Hono } from 'hono'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const handler = () => ({ status: 200 })
 type Bind = (api: OpenGate, route: Route<OpenCall>) => RequestListener
@@ -70,8 +69,7 @@ for (const [name, bind] of Object.entries({ Express: express, 'Hono on Node': ho
 
 t.test('a limit per address does not count requests on a Unix socket', async t => {
   // The path of a Unix socket has about 100 characters at most.
-  const folder = mkdtempSync(join(tmpdir(), 'gate-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const send = await serve(t, join(folder, 'http.sock'), false)
   t.same([await send(), await send()], [200, 200])
 })

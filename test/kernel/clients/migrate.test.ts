@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromPgPool, fromSqlite, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
 import {
@@ -21,6 +19,7 @@ import {
   uniqueName,
   type Connections,
 } from '../../harness/stores.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const none = async (): Promise<void> => {}
 const stores: Record<Exclude<SqlDialect, 'mariadb'>, (count: number) => Promise<Connections<SqlClient>>> = {
@@ -222,8 +221,7 @@ create table {prefix}notes (
 }
 
 t.test('sqlite: of 4 processes that start at once, one migrates', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'gatewright-migrate-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = temporaryFolder(t)
   const file = join(directory, 'test.sqlite')
   const module = new URL('./migrate.child.js', import.meta.url)
   const children = Array.from({ length: 4 }, () => startChild(module, [file, ddlOf(one, two)]))

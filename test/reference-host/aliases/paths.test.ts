@@ -5,13 +5,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import { sendTarget } from '../../legacy-alias-router/raw.ts'
 
-const host = await startTestHost({
+const host = await openTestHost(t, {
   RATE_LIMITS: '{"bootstrapPerAddressPerMinute":100000,"failedCredentialsPerAddressPerMinute":100000}',
 })
-t.teardown(() => host.close())
 // The harness reads the API description at its own time; wait, so that its decision event is not taken for
 // one of these requests.
 await host.send('/healthz')

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-aliases-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const aliases = async (verb: string): Promise<unknown> => {
   const { code, output } = await gatewright(['aliases', verb, '--json'], { DATA_DIR: dataDir })
   if (code !== 0) throw new Error(output)

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runCommand } from '@gatewright/reference-host'
@@ -11,18 +10,18 @@ import {
   bootstrapUser,
   newWallet,
   signedBootstrap,
-  startTestHost,
+  openTestHost,
   type WalletUser,
+  sessionOf,
 } from '../../harness/host.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
 import { signedLogin } from '../harness/web-sign-in.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-account-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 const env = { XDG_CONFIG_HOME: folder }
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const { send } = host
 const file = join(folder, 'gatewright', 'login.json')
 const wallet = newWallet()
@@ -301,8 +300,7 @@ t.test('prints every request once, however many come between two polls', async t
   }
   await once(lines, 'line')
   const { key } = JSON.parse(readFileSync(file, 'utf8')) as { key: string }
-  const minted = await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
-  const headers = bearer(minted.body['sessionToken'] as string)
+  const headers = bearer(await sessionOf(send, key))
   const refused = async (): Promise<string> =>
     (await send('/user/v1/payments', { body: {}, headers })).headers.get('x-request-id') as string
   const sent = await Promise.all(Array.from({ length: 110 }, refused))

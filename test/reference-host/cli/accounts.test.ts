@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
@@ -9,9 +6,9 @@ import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.
 import { bearer, bootstrapUser, newWallet, request, spawnHost } from '../../harness/host.ts'
 import { webToken } from '../harness/web-sign-in.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-accounts-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 const json = async (...args: string[]): Promise<unknown> =>

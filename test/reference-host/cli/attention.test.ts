@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { cardUser, networkEvent, networkRequest } from '../harness/card-payments.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { fundedUser, memberOf } from '../harness/transfers.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-attention-'))
-t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))
+const DATA_DIR = temporaryFolder(t)
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', DATA_DIR })
 const env = { DATA_DIR, PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` }
 

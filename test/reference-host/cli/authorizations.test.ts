@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { cardUser } from '../harness/card-payments.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-authorizations-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', DATA_DIR: dataDir })
 
 t.test('reverses an authorization by hand, once, and the books agree', async t => {

@@ -1,6 +1,5 @@
 // A copy of the embedded database that `gatewright backup` takes while a host serves writes.
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import { rows } from '@gatewright/kernel/sql'
@@ -8,18 +7,17 @@ import { toInteger } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewrightProcess } from '../../harness/gatewright.ts'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 import { newMoneyUser } from '../harness/money.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const WRITERS = 4
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-backup-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 
 t.test('a copy under writes has balanced books and every write acknowledged before it', async t => {
   const dataDir = join(folder, 'data')
-  const host = await startTestHost({ DATA_DIR: dataDir, RATE_LIMITS: 'off' })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { DATA_DIR: dataDir, RATE_LIMITS: 'off' })
   const users = await Promise.all(Array.from({ length: WRITERS }, () => newMoneyUser(host.send)))
   for (const user of users) await user.fund(100_000)
   const writes = { acknowledged: 0, ended: false }

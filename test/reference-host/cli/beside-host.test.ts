@@ -1,16 +1,15 @@
 // Commands on an embedded database while a host, or another command, has its folder.
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createConnection } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { kitCommands } from '#packages/host/dist/composition/kit-commands.js'
 import { gatewright, gatewrightProcess } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-beside-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const socketPath = join(dataDir, 'host.sock')
 

@@ -1,15 +1,14 @@
 // What an operator and an owner read of keys and requests on a terminal of 80 columns.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, sessionOf } from '../../harness/host.ts'
 import { cardUser } from '../harness/card-payments.ts'
 import { moneyUser } from '../harness/money.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-columns-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 const env = { DATA_DIR: join(folder, 'data'), PORT: '0', XDG_CONFIG_HOME: folder }
 const terminal = { width: 80, colors: false }
 
@@ -36,11 +35,7 @@ const policy = { maxAuthAmountCents: 1000, dailySpendCapCents: 5000 }
 async function labelled(above: string, body: { readonly label: string; readonly policy?: object }) {
   const made = await send('/user/v1/keys', { body, headers: bearer(above) })
   const { userKeyId: keyId, userApiKey } = made.body as unknown as Record<string, string>
-  const opened = await send('/user/v1/sessions', {
-    body: {},
-    headers: { 'x-user-key': userApiKey as string },
-  })
-  return { keyId: keyId as string, token: opened.body['sessionToken'] as string }
+  return { keyId: keyId as string, token: await sessionOf(send, userApiKey as string) }
 }
 const agent = await labelled(token, { label: 'agent-travel', policy })
 const child = await labelled(agent.token, { label: 'worker' })

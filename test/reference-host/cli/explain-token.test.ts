@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import { SignJWT } from 'jose'
@@ -10,6 +9,7 @@ import t from 'tap'
 import { runNode } from '../../harness/node.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
 import { signingKey } from '../../scope-guard/issuer.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const key = await signingKey('ES256', 'k1')
 const issuer = 'https://login.example'
@@ -25,8 +25,7 @@ const good = {
   iat: now,
   exp: now + 900,
 }
-const dir = mkdtempSync(join(tmpdir(), 'gatewright-explain-'))
-t.teardown(() => rmSync(dir, { recursive: true }))
+const dir = temporaryFolder(t)
 writeFileSync(join(dir, 'keys.json'), JSON.stringify({ keys: [key.jwk] }))
 writeFileSync(join(dir, 'bad.json'), '<html>')
 const keys = join(dir, 'keys.json')

@@ -1,15 +1,14 @@
 // Commands at a host that answers anything.
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-hostile-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(t)
 
 /** What a host answers to a request, the nth one for its path from 0: the status and the text of its body. */
 type Answer = (path: string, nth: number) => readonly [status: number, body: string]

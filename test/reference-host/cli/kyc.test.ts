@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
 import { kycBody } from '../harness/kyc.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-kyc-'))
-t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))
+const DATA_DIR = temporaryFolder(t)
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', DATA_DIR })
 
 t.test('an operator lists applications and jobs, retries a job, and decides', async t => {
@@ -68,8 +65,7 @@ t.test('an account without fields cannot be pending: nobody would ever decide ab
 })
 
 t.test('says so when there is nothing to list', async t => {
-  const empty = mkdtempSync(join(tmpdir(), 'gatewright-kyc-'))
-  t.teardown(() => rmSync(empty, { recursive: true, force: true }))
+  const empty = temporaryFolder(t)
   const env = { PORT: '0', DATA_DIR: empty }
   t.match(await runGatewright(['kyc', 'list'], env), { code: 0, output: /^No open applications\.$/m })
   t.match(await runGatewright(['jobs', 'list'], env), { code: 0, output: /^No jobs\.$/m })

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, startTestHost } from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 const json = async (...args: string[]): Promise<unknown> => {

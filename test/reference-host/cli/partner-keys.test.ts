@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import { runCommand } from '@gatewright/reference-host'
@@ -8,9 +5,9 @@ import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-keys-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 const json = async (...args: string[]): Promise<Record<string, unknown>[]> =>

@@ -13,6 +13,7 @@ import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { ask, chainUser, payinChain } from '../harness/paid-host.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/60'/0'")
 const { addressAt } = branchOfXpub(key.publicExtendedKey)
@@ -23,8 +24,7 @@ const { env, pay, eurc } = await payinChain(chain, clock, {
   depositAddresses: [],
   xpub: key.publicExtendedKey,
 })
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-payins-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const hostEnv = { ...env, DATA_DIR: dataDir, CHAIN_POLL_SECONDS: '300' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', ...hostEnv })
 

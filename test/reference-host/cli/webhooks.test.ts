@@ -1,9 +1,6 @@
 // Commands on webhooks and events, and what they leave in the audit log. Their statements are tested on both databases with the deliveries.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
@@ -12,6 +9,7 @@ import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import * as internals from '../../harness/internals.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -26,8 +24,7 @@ const publish = (db: SqlClient, recipientId: string, position: number, eventId: 
   return rows(db, insert, [recipientId, position, eventId, body])
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-webhooks-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 async function json<T = Row>(...args: string[]): Promise<T> {

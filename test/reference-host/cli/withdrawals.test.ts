@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
@@ -9,9 +6,9 @@ import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.
 import { startTestHost } from '../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { fundedUser, memberOf, withdrawalBody } from '../harness/transfers.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-withdrawals-'))
-t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))
+const DATA_DIR = temporaryFolder(t)
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', DATA_DIR })
 const env = { DATA_DIR, PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` }
 

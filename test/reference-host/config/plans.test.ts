@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '@gatewright/reference-host'
 import t from 'tap'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-plans-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 const PLANS_FILE = join(directory, 'plans.json')
 const read = (text: string): ReturnType<typeof readConfig> => {
   writeFileSync(PLANS_FILE, text)

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const partner = { 'x-partner-key': host.partnerKey }
 const resolve = (body: object, path = '/partner/v1/users/resolve'): Promise<HttpResponse> =>
   host.send(path, { body, headers: partner })

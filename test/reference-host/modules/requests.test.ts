@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
-import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../../harness/host.ts'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  openTestHost,
+  startTestHost,
+  type HttpResponse,
+} from '../../harness/host.ts'
 import { moneyUser } from '../harness/money.ts'
 import { webToken } from '../harness/web-sign-in.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 
 const get = (token: string, path: string): Promise<HttpResponse> =>
   host.send(`/user/v1/requests${path}`, { headers: bearer(token) })
@@ -131,8 +135,7 @@ t.test('shows a request by the id of its response, with what would be decided no
 
 t.test('says of a key that has expired that it is allowed nothing', async t => {
   const clock = manualClock(Date.now())
-  const later = await startTestHost({}, clock)
-  t.teardown(() => later.close())
+  const later = await openTestHost(t, {}, clock)
   const owner = await bootstrapUser(later.send, { sessionTtlSeconds: 3600 }, clock.now())
   const made = await later.send('/user/v1/keys', { body: {}, headers: bearer(owner.token) })
   const { userApiKey, userKeyId } = made.body as unknown as Record<string, string>
@@ -160,8 +163,7 @@ t.test('says of a key that has expired that it is allowed nothing', async t => {
 t.test(
   'keeps no part of a secret that was sent in a wrong place, and any text that clients send',
   async t => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-requests-'))
-    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const dataDir = temporaryFolder(t)
     const stores = await keptHostStoresEnv()
     t.teardown(() => stores.drop())
     const env = { ...stores.env, DATA_DIR: dataDir, PORT: '0', REQUEST_LOG: 'all' }
@@ -232,8 +234,7 @@ t.test('a key sees its own requests and those below it, and nobody those of anot
 })
 
 t.test('commands list and show the requests of every account, with the exact cause', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-requests-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   // The commands run on the stores of the host.
   const stores = await keptHostStoresEnv()
   t.teardown(() => stores.drop())

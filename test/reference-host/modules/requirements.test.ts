@@ -1,12 +1,11 @@
 // Which writes of moves, payments and bills have onboarding requirements, with both settings.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { bearer, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
+import { bearer, openTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../harness/money.ts'
 
 async function setUp(t: Test, ONBOARDING_GATES: 'on' | 'partner') {
-  const host = await startTestHost({ RATE_LIMITS: 'off', ONBOARDING_GATES })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: 'off', ONBOARDING_GATES })
   const [user, receiver] = [await newMoneyUser(host.send), await newMoneyUser(host.send)]
   await user.fund(5000)
   const noted = await user.write('/bills', { payee: 'City Power', amountCents: 10, dueAt: '2030-01-01' })

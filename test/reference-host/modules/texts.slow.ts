@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { HttpResponse } from '../../harness/host.ts'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, openTestHost } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
 import type { Place, Schema } from '../harness/texts.ts'
 import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, STORE_TEXTS, textPlaces } from '../harness/texts.ts'
 
 t.setTimeout(900_000)
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 interface OperationDescription {
   readonly operationId: string

@@ -2,15 +2,15 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { networkEvent } from '../harness/card-payments.ts'
-import { startTestHost, type HttpResponse } from '../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost(
+const host = await openTestHost(
+  t,
   { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` },
   clock,
 )
-t.teardown(() => host.close())
 const send = (type: string, data: object, id?: string): Promise<HttpResponse> =>
   networkEvent(host.send, { type, data }, { now: clock.now(), ...(id === undefined ? {} : { id }) })
 

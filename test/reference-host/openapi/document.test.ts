@@ -3,12 +3,11 @@ import { openApiDocument } from '#packages/host/dist/openapi/document.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../harness/host.ts'
 import { inlined, resolved } from '../../harness/openapi.ts'
 import { isName } from '../harness/texts.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 interface OperationDescription {
   readonly operationId: string
   readonly deprecated?: boolean
@@ -215,8 +214,7 @@ t.test('documents the denial of a body wherever one is read, also where it is no
 })
 
 t.test('offers a user key besides a session only where the host accepts it', async t => {
-  const direct = await startTestHost({ DIRECT_USER_KEY: 'on' })
-  t.teardown(() => direct.close())
+  const direct = await openTestHost(t, { DIRECT_USER_KEY: 'on' })
   const { body: other } = await direct.send('/openapi.json')
   const balances = (other['paths'] as typeof paths)['/user/v1/balances']?.['get']
   const needed = ['balances.read']

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../harness/host.ts'
 import { inlined } from '../../harness/openapi.ts'
 import { webToken } from '../harness/web-sign-in.ts'
 
@@ -16,8 +16,7 @@ interface Described {
   readonly requestBody?: { readonly content: Record<string, { readonly example?: object }> }
 }
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const { send } = host
 const { body: document } = await send('/openapi.json')
 const paths = inlined(document, document['paths']) as Record<string, Record<string, Described>>

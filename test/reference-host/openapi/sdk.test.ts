@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parsePolicy } from '@gatewright/scope-guard'
 import t from 'tap'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost } from '../../harness/host.ts'
 import { resolved } from '../../harness/openapi.ts'
 
 interface Described {
@@ -15,8 +15,7 @@ interface Success {
   readonly content: Record<string, { readonly schema: Record<string, unknown> }>
 }
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const { body } = await host.send('/openapi.json?for=sdk')
 const { body: full } = await host.send('/openapi.json')
 const text = JSON.stringify(body)

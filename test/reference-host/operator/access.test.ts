@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { spawnHost, startTestHost } from '../../harness/host.ts'
+import { spawnHost, openTestHost, startTestHost } from '../../harness/host.ts'
 import { OPERATOR_TOKEN, startOperatedHost } from '../harness/operator.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 const host = await startOperatedHost()
 t.teardown(() => host.close())
@@ -38,8 +38,7 @@ const PATHS = [
 ] as const
 
 t.test('without OPERATOR_PAGE nothing listens, and the public listener never serves it', async t => {
-  const without = await startTestHost()
-  t.teardown(() => without.close())
+  const without = await openTestHost(t)
   t.equal(without.operatorUrl, undefined)
   for (const url of [without.url, host.url]) {
     for (const [method, path] of [...PATHS, ['GET', '/operator'] as const]) {
@@ -130,8 +129,7 @@ t.test('denies bodies and methods that it does not know', async t => {
 })
 
 t.test('a sandbox without OPERATOR_TOKEN keeps one in secrets.json and prints it nowhere', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-operator-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const started = await spawnHost(dataDir, { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0', LOG_LEVEL: 'debug' })
   const file = join(dataDir, 'secrets.json')
   const { operatorToken } = JSON.parse(readFileSync(file, 'utf8')) as { operatorToken: string }
@@ -152,8 +150,7 @@ t.test('a sandbox without OPERATOR_TOKEN keeps one in secrets.json and prints it
 
 t.test('names the operator port that is in use', async t => {
   const { port } = new URL(host.operatorUrl)
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-operator-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   await t.rejects(
     spawnHost(dataDir, { OPERATOR_PAGE: 'on', OPERATOR_PORT: port }),
     /exit 1[^]*OPERATOR_PORT \d+ is in use/,

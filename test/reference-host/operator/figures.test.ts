@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright } from '../../harness/gatewright.ts'
-import { bearer, bootstrapUser } from '../../harness/host.ts'
+import { bearer, bootstrapUser, sessionOf } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 import { startOperatedHost } from '../harness/operator.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 type Figures = Readonly<Record<string, unknown>>
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-figures-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, RATE_LIMITS: '{"bootstrapPerAddressPerMinute":2}' }
 // Rendered metrics are reused for a second.
 let ahead = 0
@@ -99,11 +96,7 @@ await t.test('lists the newest requests of all accounts, and those of one kind',
     headers: bearer(user.token),
   })
   const { userApiKey, userKeyId } = agent.body as unknown as Record<string, string>
-  const minted = await host.send('/user/v1/sessions', {
-    body: {},
-    headers: { 'x-user-key': userApiKey as string },
-  })
-  const token = minted.body['sessionToken'] as string
+  const token = await sessionOf(host.send, userApiKey as string)
   const refusedNow = () => host.send('/user/v1/keys', { body: { scopes: [] }, headers: bearer(token) })
   const refused = await refusedNow()
   t.equal(refused.status, 403)

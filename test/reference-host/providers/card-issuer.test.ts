@@ -8,7 +8,7 @@ import type { CardOrder } from '#packages/reference-host/dist/providers/cards/po
 import { type CardIssuerUnderTest, cardIssuerContract } from '@gatewright/reference-host/testing'
 import t from 'tap'
 import { userOwner } from '../harness/cards.ts'
-import { startTestHost } from '../../harness/host.ts'
+import { openTestHost, startTestHost } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
@@ -178,8 +178,7 @@ t.test('a host with an issuer of its own uses it, and seeds no cards', async t =
     },
     reveal: async () => ({ pan: '4000001234567899', cvc: '123' }),
   }
-  const host = await startTestHost({}, undefined, { cards })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, {}, undefined, { cards })
   const owner = await userOwner(host)
   const card = await owner.make()
   t.match(card, { last4: '4242', expirationMonth: 2, expirationYear: 2031 })

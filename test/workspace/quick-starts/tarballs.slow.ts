@@ -1,7 +1,6 @@
 // What the README and each quick start say, done in an empty folder from tarballs: a row of the table is a server or
 // runtime. They take turns.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { compile } from '../../harness/compile.ts'
@@ -14,9 +13,9 @@ import { codeOf, type Place } from './pages.ts'
 import { provider } from './provider.ts'
 import { STACKS, type Stack } from './stacks.ts'
 import { isOwn, tarballsIn } from './tarballs.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-quick-starts-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 const tarballsOf = tarballsIn(directory)
 
 /** The packages that the page installs. The README has no install line: those that its code imports. */

@@ -1,10 +1,9 @@
 // Every printed TypeScript fence, against the tarballs in an empty project: with each compiler and the types of Node lines.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { filesBelow } from '../../harness/files.ts'
+import { filesBelow, temporaryFolder } from '../../harness/files.ts'
 import { installTools } from '../../harness/tools.ts'
 import { turnOf } from '../../harness/turns.ts'
 import { installInto, pinned } from '../empty-project.ts'
@@ -21,8 +20,7 @@ const COMPILERS = {
 
 t.setTimeout(1_800_000)
 installTools()
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-types-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 const project = join(directory, 'project')
 
 const pages = [

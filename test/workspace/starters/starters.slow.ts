@@ -1,6 +1,5 @@
 // Three public starters, rebuilt in few files: their own tests pass before and after Gatewright is added, and money moves once.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runNode } from '../../harness/node.ts'
@@ -10,6 +9,7 @@ import { EXPRESS } from './express.ts'
 import { KOA } from './koa.ts'
 import { NEST } from './nest.ts'
 import { changedLines, type Starter } from './starter.ts'
+import { temporaryFolder } from '../../harness/files.ts'
 
 /** What each starter installs, in versions that work on the oldest Node.js. */
 const STARTERS: readonly { readonly starter: Starter; readonly packages: readonly string[] }[] = [
@@ -33,8 +33,7 @@ const STARTERS: readonly { readonly starter: Starter; readonly packages: readonl
   { starter: KOA, packages: ['koa@3', 'koa-body@6', '@koa/router@13'] },
 ]
 
-const directory = mkdtempSync(join(tmpdir(), 'gatewright-starters-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryFolder(t)
 t.setTimeout(600_000)
 const tarballs = tarballsIn(directory)
 

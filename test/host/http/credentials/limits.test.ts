@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse, sessionOf } from '../../../harness/host.ts'
 import { newKey, setUp } from '../../../session-issuer/fixtures.ts'
 
 t.test('accepts 5 of 6 requests of a key with a limit of 5, over all of its sessions', async t => {
-  const host = await startTestHost({ RATE_LIMITS: '{"guardedPerKeyPerMinute":5}' })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: '{"guardedPerKeyPerMinute":5}' })
   const pay = (token: string, path = '/user/v1'): Promise<HttpResponse> =>
     host.send(`${path}/subscriptions/payin`, {
       body: { amountCents: 1 },
@@ -18,8 +17,7 @@ t.test('accepts 5 of 6 requests of a key with a limit of 5, over all of its sess
     t.match(response.headers.get('ratelimit'), `"guardedPerKeyPerMinute";r=${5 - n};t=`)
     t.match(response.headers.get('ratelimit-policy'), /^"guardedPerKeyPerMinute";q=5;w=60/)
   }
-  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-  for (const token of [user.token, minted.body['sessionToken'] as string]) {
+  for (const token of [user.token, await sessionOf(host.send, user.key)]) {
     const sixth = await pay(token)
     t.match(sixth, { status: 429, body: { error: 'rate_limited' } })
     t.match(sixth.headers.get('ratelimit'), /;r=0;t=\d+/)
@@ -31,8 +29,7 @@ t.test('accepts 5 of 6 requests of a key with a limit of 5, over all of its sess
 })
 
 t.test('denies invalid keys and tokens with 401 in any number, and never denies the owner', async t => {
-  const host = await startTestHost({ RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
   const user = await bootstrapUser(host.send)
   const mint = (key: string): Promise<HttpResponse> =>
     host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
@@ -49,8 +46,7 @@ t.test('denies invalid keys and tokens with 401 in any number, and never denies 
 })
 
 t.test('accepts valid keys during a burst of well-formed unknown keys from the same address', async t => {
-  const host = await startTestHost({ RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
   const user = await bootstrapUser(host.send)
   // Keys of another issuer of the same environment: their form and checksum are valid, so only a read shows
   // that they are unknown.
@@ -67,10 +63,9 @@ t.test('accepts valid keys during a burst of well-formed unknown keys from the s
 })
 
 t.test('limits bootstraps by address and mints by key', async t => {
-  const host = await startTestHost({
+  const host = await openTestHost(t, {
     RATE_LIMITS: '{"bootstrapPerAddressPerMinute":2,"mintsPerKeyPerMinute":2}',
   })
-  t.teardown(() => host.close())
   const [one, two] = [await bootstrapUser(host.send), await bootstrapUser(host.send)]
   t.match(await host.send('/user/v1/bootstrap', { body: {} }), {
     status: 429,

@@ -7,12 +7,11 @@ import {
   bootstrapUser,
   signedBootstrap,
   newWallet,
-  startTestHost,
+  openTestHost,
   type HttpResponse,
 } from '../../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const validate = new Ajv2020({ strict: false }).compile(
   JSON.parse(readFileSync('test/vectors/open-responses.schema.json', 'utf8')) as object,
 )

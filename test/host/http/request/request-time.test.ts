@@ -2,7 +2,7 @@ import diagnostics from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost } from '../../../harness/host.ts'
 
 /** The listener of this process that serves a URL. */
 async function listenerOf(url: string): Promise<Server> {
@@ -41,8 +41,7 @@ t.test(
   'cuts a slow request within 2 seconds after its limit, on both listeners',
   { timeout: 12_000 },
   async t => {
-    const host = await startTestHost({ OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
-    t.teardown(() => host.close())
+    const host = await openTestHost(t, { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
     const urls = [`${host.url}/healthz`, host.operatorUrl as string]
     for (const url of urls) {
       const server = await listenerOf(url)

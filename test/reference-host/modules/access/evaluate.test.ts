@@ -1,9 +1,8 @@
 // AuthZEN Authorization API 1.0: https://openid.net/specs/authorization-api-1_0.html
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const { send } = host
 const user = await bootstrapUser(send)
 const headers = bearer(user.token)

@@ -5,7 +5,7 @@ import {
   bootstrapUser,
   newWallet,
   signedBootstrap,
-  startTestHost,
+  openTestHost,
   statementOf,
   templateA,
   type HttpResponse,
@@ -13,8 +13,7 @@ import {
 
 const PATH = '/user/v1/bootstrap'
 const clock = manualClock(Date.now())
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 const bootstrap = (body: unknown): Promise<HttpResponse> => host.send(PATH, { body })
 const isDenied = (
   test: Test,

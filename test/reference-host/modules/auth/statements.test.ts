@@ -1,10 +1,9 @@
 import { renderEip4361, requestDigest } from '@gatewright/signature-verifier'
 import t from 'tap'
 import { createSiweMessage, generateSiweNonce, type SiweMessage } from 'viem/siwe'
-import { newWallet, startTestHost, statementOf, templateA, type HttpResponse } from '../../../harness/host.ts'
+import { newWallet, openTestHost, statementOf, templateA, type HttpResponse } from '../../../harness/host.ts'
 
-const host = await startTestHost({ PUBLIC_URL: 'https://api.example.com' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { PUBLIC_URL: 'https://api.example.com' })
 const bootstrap = (body: object): Promise<HttpResponse> => host.send('/user/v1/bootstrap', { body })
 
 t.test('accepts a Sign-In with Ethereum message for its own domain only', async t => {

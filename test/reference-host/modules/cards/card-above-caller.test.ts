@@ -3,12 +3,11 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { cardUser, keyBelow } from '../../harness/card-payments.ts'
 import { revealed, sessionOwner, userOwner, type CardOwner } from '../../harness/cards.ts'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost, sessionOf } from '../../../harness/host.ts'
 import { sampleOf } from '../../../harness/random-cases.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 
 const ABOVE = { status: 403, body: { error: 'policy_blocked', rule: 'card_above_caller' } }
 const LIMIT = { limit: { amount: 10 } }
@@ -24,8 +23,7 @@ async function agent(owner: User, policy: object): Promise<CardOwner & { keyId: 
 
 /** A session of the owner's key that brings a policy. */
 async function sessionWith(key: string, policy: object): Promise<CardOwner & { token: string }> {
-  const opened = await host.send('/user/v1/sessions', { body: { policy }, headers: { 'x-user-key': key } })
-  const token = opened.body['sessionToken'] as string
+  const token = await sessionOf(host.send, key, { policy })
   return Object.assign(sessionOwner(host, token), { token })
 }
 
@@ -188,8 +186,7 @@ t.test(
     const made = await owner.call('/keys', { body: { policy: { dailySpendCapCents: 1000 } } })
     const { userApiKey, userKeyId } = made.body as unknown as { userApiKey: string; userKeyId: string }
     const parent = async (): Promise<CardOwner & { token: string }> => {
-      const opened = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': userApiKey } })
-      const token = opened.body['sessionToken'] as string
+      const token = await sessionOf(host.send, userApiKey)
       return Object.assign(sessionOwner(host, token), { token })
     }
     const replace = async (dailySpendCapCents: number): Promise<void> => {

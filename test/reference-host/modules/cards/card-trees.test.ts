@@ -1,12 +1,11 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
 import t from 'tap'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost } from '../../../harness/host.ts'
 import { playTree, tree } from './card-trees.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 
 t.test('no caller pays more in a day with the cards that it may reveal than its lowest cap', async t => {
   const seen = { revealed: 0, denied: 0, spentCents: 0 }

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost } from '../../../harness/host.ts'
 import { newMoneyUser } from '../../harness/money.ts'
 
 t.test('an account makes at most 200 cards in 24 hours, canceled ones included, also at once', async t => {
   const clock = manualClock(Date.now())
-  const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
   const owner = await newMoneyUser(host.send, clock.now())
   const make = () => owner.write('/cards', {}, randomUUID())
   for (let round = 0; round < 5; round += 1) {

@@ -1,9 +1,8 @@
 import t, { type Test } from 'tap'
 import { partnerOwner, sessionOwner, userOwner, type CardOwner } from '../../harness/cards.ts'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost, sessionOf } from '../../../harness/host.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const NOTE = { v: 1, iv: 'q83vASNFZ4mrze8B', ct: 'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6' }
 
 /** Runs a test with an owner of each surface. */
@@ -127,12 +126,8 @@ t.test('revoking a key with cards=cancel cancels the cards of it and of keys bel
   const owner = await userOwner(host)
   const below = async (parent: CardOwner): Promise<CardOwner & { id: string }> => {
     const key = await parent.call('/keys', { body: {} })
-    const opened = await host.send('/user/v1/sessions', {
-      body: {},
-      headers: { 'x-user-key': key.body['userApiKey'] as string },
-    })
     return {
-      ...sessionOwner(host, opened.body['sessionToken'] as string),
+      ...sessionOwner(host, await sessionOf(host.send, key.body['userApiKey'] as string)),
       id: key.body['userKeyId'] as string,
     }
   }
@@ -141,11 +136,7 @@ t.test('revoking a key with cards=cancel cancels the cards of it and of keys bel
   const [own, its, lower] = [await owner.make(), await child.make(), await grandchild.make()].map(owner.idOf)
   const revoke = (by: CardOwner, query: string) => by.call(`/keys/${child.id}${query}`, { method: 'DELETE' })
   t.match(await revoke(owner, '?cards=all'), { status: 400, body: { field: 'cards' } })
-  const narrow = await host.send('/user/v1/sessions', {
-    body: { scopes: ['keys.write'] },
-    headers: { 'x-user-key': owner.key },
-  })
-  const withoutCards = sessionOwner(host, narrow.body['sessionToken'] as string)
+  const withoutCards = sessionOwner(host, await sessionOf(host.send, owner.key, { scopes: ['keys.write'] }))
   t.match(await revoke(withoutCards, '?cards=cancel'), { status: 403, body: { error: 'insufficient_scope' } })
   t.equal((await revoke(owner, '?cards=cancel')).status, 200)
   const statuses = await Promise.all(

@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { cardUser, keyBelow, networkEvent, networkRequest } from '../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
 
 const DAY_MS = 86_400_000
@@ -9,8 +9,7 @@ const DAY_MS = 86_400_000
 t.test('a card keeps the caps of its key after this key is deleted', async t => {
   const clock = manualClock(Date.now())
   const env = { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` }
-  const host = await startTestHost(env, clock)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env, clock)
   const owner = await bootstrapUser(host.send, {}, clock.now())
   await cardUser(host.send, owner.token).fund(10_000)
   const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1000 })
@@ -27,8 +26,7 @@ t.test('a card keeps the caps of its key after this key is deleted', async t => 
   t.equal(revoked.status, 200)
   clock.advance(8 * DAY_MS)
   await host.chore('maintain keys')
-  const opened = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': owner.key } })
-  const later = bearer(opened.body['sessionToken'] as string)
+  const later = bearer(await sessionOf(host.send, owner.key))
   const keys = await host.send('/user/v1/keys', { headers: later })
   t.equal(keys.status, 200)
   t.notMatch(JSON.stringify(keys.body), new RegExp(keyId), 'the key is deleted')

@@ -1,14 +1,13 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { cardUser, keyBelow, networkEvent, networkRequest } from '../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../harness/kyc.ts'
 
 t.test('a card keeps the caps of its key when its account ends 201 keys at once', async t => {
   const clock = manualClock(Date.now())
   const env = { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` }
-  const host = await startTestHost(env, clock)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env, clock)
   await host.chore('maintain keys')
   const owner = await bootstrapUser(host.send, {}, clock.now())
   await cardUser(host.send, owner.token).fund(10_000)

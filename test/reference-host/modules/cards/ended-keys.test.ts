@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { randomCases } from '../../../harness/random-cases.ts'
 import { cardUser, keyBelow } from '../../harness/card-payments.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const { send } = host
 
 /** A key with a session. */

@@ -1,11 +1,10 @@
 import t from 'tap'
 import { manualClock } from '@gatewright/kernel/testing'
 import { partnerOwner, revealed, sessionOwner, userOwner } from '../../harness/cards.ts'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost, sessionOf } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 const luhn = (pan: string): boolean =>
   [...pan].reverse().reduce((sum, digit, index) => {
     const doubled = Number(digit) * (1 + (index % 2))
@@ -69,11 +68,7 @@ t.test('policies can forbid secrets, and a cap forbids the cards of others', asy
   const owner = await newUser()
   const id = owner.idOf(await owner.make())
   const under = async (policy: object) => {
-    const opened = await host.send('/user/v1/sessions', {
-      body: { policy },
-      headers: { 'x-user-key': owner.key },
-    })
-    return sessionOwner(host, opened.body['sessionToken'] as string)
+    return sessionOwner(host, await sessionOf(host.send, owner.key, { policy }))
   }
   const silent = await under({ allowCardSecrets: false })
   t.match(await silent.call('/cards/secrets/session', { body: {} }), {

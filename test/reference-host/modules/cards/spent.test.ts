@@ -1,12 +1,11 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost, sessionOf } from '../../../harness/host.ts'
 import { moneyUser, newMoneyUser, type MoneyUser } from '../../harness/money.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 
 interface Card {
   readonly id: string
@@ -46,8 +45,7 @@ t.test('a card shows what its payments use of its limit in the current window', 
 
   clock.advance(DAY_MS - 1)
   // The first session ends with the day.
-  const session = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': owner.key } })
-  const later = moneyUser(host.send, { token: session.body['sessionToken'] as string })
+  const later = moneyUser(host.send, { token: await sessionOf(host.send, owner.key) })
   t.same(await spent(later), [1000, 700, null, null])
   clock.advance(1)
   t.same(await spent(later), [0, 700, null, null], 'a day after the payment it counts no more')

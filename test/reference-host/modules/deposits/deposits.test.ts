@@ -1,16 +1,16 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import type { DepositProvider } from '#packages/reference-host/dist/providers/deposits/port.js'
 import t, { type Test } from 'tap'
-import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
 import { fundedPartnerUser, fundedUser, memberOf, type TransferUser } from '../../harness/transfers.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost(
+const host = await openTestHost(
+  t,
   { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}` },
   clock,
 )
-t.teardown(() => host.close())
 const USDC = { currency: 'usdc', network: 'base' }
 const depositOf = (response: HttpResponse) => memberOf(response, 'deposit')
 
@@ -135,8 +135,7 @@ t.test(
       },
       find: async () => undefined,
     }
-    const own = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits: mistyping })
-    t.teardown(() => own.close())
+    const own = await openTestHost(t, { RATE_LIMITS: 'off' }, clock, { deposits: mistyping })
     const user = await fundedUser(own, 0, { now: clock.now() })
     const open = () => user.write('/deposits', { currency: 'btc', network: 'bitcoin' }, 'mistyped-0001')
     while (replies.length > 1) {

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { partnerUser } from '../../harness/partner.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const { token } = await bootstrapUser(host.send)
 const ask = (verb: string, items: unknown, by = token): Promise<HttpResponse> =>
   host.send(`/user/v1/crypto/${verb}`, { body: { items }, headers: bearer(by) })

@@ -1,9 +1,8 @@
 import t from 'tap'
 import { userOwner } from '../../harness/cards.ts'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost } from '../../../harness/host.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 t.test('makes, renames, lists and deletes folders; cards lose a deleted one', async t => {
   const owner = await userOwner(host)

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
 import { partnerUser } from '../../harness/partner.ts'
 
-const host = await startTestHost({ DIRECT_USER_KEY: 'on' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { DIRECT_USER_KEY: 'on' })
 
 t.test('a session reads what it is, may do and is bound by, from the root down', async t => {
   const policy = { maxAuthAmountCents: 5000 }

@@ -1,17 +1,13 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 
 type Row = Readonly<Record<string, unknown>>
 
-const mint = async (key: string): Promise<string> => {
-  const { body } = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
-  return body['sessionToken'] as string
-}
+const mint = (key: string): Promise<string> => sessionOf(host.send, key)
 const make = async (token: string, label: string): Promise<{ key: string; id: string }> => {
   const { body } = await host.send('/user/v1/keys', { body: { label }, headers: bearer(token) })
   return { key: body['userApiKey'] as string, id: body['userKeyId'] as string }

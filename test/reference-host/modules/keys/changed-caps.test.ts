@@ -1,9 +1,8 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../../harness/host.ts'
 import { moneyUser } from '../../harness/money.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 
 /** A key with this policy, below the key of its owner, who can change it. */
 async function newAgent(policy: object) {
@@ -11,11 +10,7 @@ async function newAgent(policy: object) {
   const { body } = await host.send('/user/v1/keys', { body: { policy }, headers: bearer(owner.token) })
   const { userApiKey: key, userKeyId } = body as unknown as Record<string, string>
   const mint = async () => {
-    const minted = await host.send('/user/v1/sessions', {
-      body: {},
-      headers: { 'x-user-key': key as string },
-    })
-    return minted.body['sessionToken'] as string
+    return await sessionOf(host.send, key as string)
   }
   let token = await mint()
   const change = async (by: string, next: object) => {

@@ -2,13 +2,13 @@ import t from 'tap'
 import {
   bearer,
   bootstrapUser,
-  startTestHost,
+  openTestHost,
   type HttpResponse,
   type RequestOptions,
+  sessionOf,
 } from '../../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 
 type Key = { readonly id: string; readonly text: string }
 const call = (token: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> =>
@@ -18,11 +18,7 @@ const created = async (token: string, body: object, path = '/user/v1/keys'): Pro
   if (response.status !== 200) throw new Error(JSON.stringify(response.body))
   return { id: response.body['userKeyId'] as string, text: response.body['userApiKey'] as string }
 }
-const minted = async (key: string, body: object = {}): Promise<string> => {
-  const response = await host.send('/user/v1/sessions', { body, headers: { 'x-user-key': key } })
-  if (response.status !== 200) throw new Error(JSON.stringify(response.body))
-  return response.body['sessionToken'] as string
-}
+const minted = (key: string, body?: object): Promise<string> => sessionOf(host.send, key, body)
 const listed = async (token: string): Promise<Record<string, unknown>[]> =>
   (await call(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
 

@@ -5,14 +5,13 @@ import {
   bootstrapUser,
   newWallet,
   signedBootstrap,
-  startTestHost,
+  openTestHost,
   type HttpResponse,
   type RequestOptions,
 } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 
 const call = (token: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> =>
   host.send(path, { ...options, headers: { ...bearer(token), ...options.headers } })

@@ -1,10 +1,9 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
 
 const PATHS = ['/user/v1/keys', '/identity/user-api-keys', '/consumer/v1/keys', '/identity/consumer-api-keys']
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 /** The ids on all pages, and how many bytes the largest response had. */
 async function pagesOf(token: string, path: string, name: 'keys' | 'sessions', limit?: number) {

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const rotate = (keyId: unknown, headers: Record<string, string>): Promise<HttpResponse> =>
   host.send(`/user/v1/keys/${String(keyId)}/rotate`, { body: {}, headers })
 

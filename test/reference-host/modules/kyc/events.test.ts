@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import type { KycProvider, KycReport } from '@gatewright/reference-host'
 import t from 'tap'
-import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, signedFields, WEBHOOK_SECRET, type Person } from '../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
@@ -20,8 +20,7 @@ const checks: KycProvider = {
     return pending
   },
 }
-const host = await startTestHost(unlimited, clock, { kyc: checks })
-t.teardown(() => host.close())
+const host = await openTestHost(t, unlimited, clock, { kyc: checks })
 
 function report(status: KycReport['status'], version: number | null): KycReport {
   return { version, status, reason: null, completionLink: null, externalVerificationLink: null }

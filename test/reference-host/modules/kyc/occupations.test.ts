@@ -1,12 +1,12 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost } from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, kycUser, type Person } from '../../harness/kyc.ts'
 
 const SPECIAL = ['SELFEMP', 'UNEMPLO', 'RETIRED', 'STUDENT', 'OTHERXX']
 const clock = manualClock(Date.now())
 const submitted: string[] = []
-const host = await startTestHost({}, clock, {
+const host = await openTestHost(t, {}, clock, {
   kyc: {
     name: 'listener',
     async submit(_id, { occupation }) {
@@ -16,7 +16,6 @@ const host = await startTestHost({}, clock, {
     },
   },
 })
-t.teardown(() => host.close())
 const person = (surface: Person['surface']): Promise<Person> =>
   surface === 'user' ? kycUser(host, clock.now()) : kycPartnerUser(host)
 

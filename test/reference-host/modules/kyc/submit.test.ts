@@ -1,11 +1,10 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost } from '../../../harness/host.ts'
+import { openTestHost } from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, kycUser, type Person } from '../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 const newPerson = (surface: Person['surface']): Promise<Person> =>
   surface === 'user' ? kycUser(host, clock.now()) : kycPartnerUser(host)
 

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse, sessionOf } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 
 interface Notification {
   readonly id: string
@@ -68,11 +67,7 @@ t.test('names the key that moved the money by its present label, also after a ro
     headers: bearer(token),
   })
   const { userApiKey, userKeyId } = created.body as unknown as Record<string, string>
-  const minted = await host.send('/user/v1/sessions', {
-    body: {},
-    headers: { 'x-user-key': userApiKey as string },
-  })
-  await pay(minted.body['sessionToken'] as string, 1)
+  await pay(await sessionOf(host.send, userApiKey as string), 1)
   const path = `/user/v1/keys/${userKeyId}`
   await host.send(`${path}/rotate`, { body: {}, headers: bearer(token) })
   const [notification] = shown(await list(token))
@@ -90,8 +85,7 @@ t.test('reports that a pay-in expired, to its account only', async t => {
   clock.advance(86_400_000)
   await host.chore('expire pay-ins')
   const notifications = async (key: string): Promise<HttpResponse> => {
-    const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
-    return list(minted.body['sessionToken'] as string)
+    return list(await sessionOf(host.send, key))
   }
   const text = 'A pay-in was not paid in time. Amount: 12,345.00 USD.'
   t.match((await notifications(user.key)).body.data, {

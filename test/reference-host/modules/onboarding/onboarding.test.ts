@@ -1,13 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { cardUser } from '../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import {
+  bearer,
+  bootstrapUser,
+  openTestHost,
+  startTestHost,
+  type HttpResponse,
+} from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, kycUser } from '../../harness/kyc.ts'
+import { temporaryFolder } from '../../../harness/files.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 
 t.test('users accept the agreements, once, at the time of the first acceptance', async t => {
   const one = await kycUser(host)
@@ -37,8 +42,7 @@ t.test('partner users need an approved identity first, and no scope', async t =>
 })
 
 t.test('changed texts must be accepted again', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-product-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const PRODUCT_FILE = join(folder, 'product.json')
   const write = (text: string): void =>
     writeFileSync(

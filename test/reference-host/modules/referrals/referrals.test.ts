@@ -1,9 +1,8 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { kycBody } from '../../harness/kyc.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const newUser = async (): Promise<string> => (await bootstrapUser(host.send)).token
 const read = (token: string): Promise<HttpResponse> =>
   host.send('/user/v1/referrals', { headers: bearer(token) })

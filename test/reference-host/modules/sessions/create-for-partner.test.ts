@@ -1,22 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../../harness/host-stores.ts'
-import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { temporaryFolder } from '../../../harness/files.ts'
 
 t.test('a session that is denied for its scopes stores no wallet address', async t => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-session-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = temporaryFolder(t)
   const stores = await keptHostStoresEnv()
   t.teardown(() => stores.drop())
   const env = { ...stores.env, DATA_DIR: dataDir }
   const command = ['partner-keys', 'create', 'Acme', '--scopes', 'cards.read', '--json']
   const { output } = await gatewright(command, env)
   const { key } = JSON.parse(output) as { key: string }
-  const host = await startTestHost(env)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, env)
   const send = (path: string, body: object): Promise<HttpResponse> =>
     host.send(`/partner/v1${path}`, { body, headers: { 'x-partner-key': key } })
   const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]

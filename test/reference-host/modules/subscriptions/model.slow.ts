@@ -1,7 +1,6 @@
 // Four hosts on one Postgres and one chain are killed at random, and compared with a model of what their
 // clients did and received.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fromPgPool } from '@gatewright/kernel/sql'
@@ -18,6 +17,7 @@ import { chainUser, payinChain } from '../../harness/paid-host.ts'
 import { randomOf } from '../../harness/random.ts'
 import { actOnce, type Client } from './model-client.ts'
 import { differences, newModel } from './model.ts'
+import { temporaryFolder } from '../../../harness/files.ts'
 
 const SEED = 20_261_121
 const OPERATIONS = 1000
@@ -47,8 +47,7 @@ t.test(
     const chain = await payinChain(evm, manualClock())
     // Block times are later than the pay-ins that they pay, however many pay-ins fall into one second.
     await rpc(evm.url, 'evm_increaseTime', 600)
-    const directory = mkdtempSync(join(tmpdir(), 'gatewright-model-'))
-    t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+    const directory = temporaryFolder(t)
     const plans = Array.from({ length: 150 }, (_, n) => ({ id: `plan-${n}`, amountCents: 301 + n }))
     const file = join(directory, 'plans.json')
     const full = plans.map(plan => ({ ...plan, title: plan.id, interval: 'month' }))

@@ -16,7 +16,7 @@ import {
   type PlanNode,
 } from '../../../harness/databases/explain.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import { request, spawnHost, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { request, spawnHost, openTestHost, type HttpResponse, sessionOf } from '../../../harness/host.ts'
 import { moneyUser, payinOf } from '../../harness/money.ts'
 import { chainUser, payinChain } from '../../harness/paid-host.ts'
 import { MANY_ROWS } from '../../../harness/turns.ts'
@@ -138,10 +138,8 @@ t.test('every statement uses an index among very many pay-ins', async t => {
   t.teardown(() => explained.stop())
   // After the other host's lease of the chain.
   clock.set(Date.now() + 60_000)
-  const host = await startTestHost(env, clock)
-  t.teardown(() => host.close())
-  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': made.key } })
-  const user = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const host = await openTestHost(t, env, clock)
+  const user = moneyUser(host.send, { token: await sessionOf(host.send, made.key) })
   const ofBalance = 'from gw_ledger_accounts a where a.account_id = $1'
   const account = {
     balance: await buffersOfRead(ofBalance, () => user.balance()),

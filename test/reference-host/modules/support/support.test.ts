@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())
 const at = (offsetMs: number): string => new Date(clock.now() + offsetMs).toISOString()
@@ -31,8 +31,7 @@ const support = {
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-product-'))
 const PRODUCT_FILE = join(folder, 'product.json')
 writeFileSync(PRODUCT_FILE, JSON.stringify({ support, spotlight, agreements: [] }))
-const host = await startTestHost({ PRODUCT_FILE }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { PRODUCT_FILE }, clock)
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const { token } = await bootstrapUser(host.send, {}, clock.now())
 

@@ -4,12 +4,11 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import { randomCases } from '../../../harness/random-cases.ts'
 import { holds } from '../../../harness/holds.ts'
-import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { HOSTILE_TEXTS, isName } from '../../harness/texts.ts'
 
 t.setTimeout(900_000)
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 const headers = { 'x-partner-key': host.partnerKey }
 const send = (path: string, body: object): Promise<HttpResponse> =>

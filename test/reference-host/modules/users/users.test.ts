@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { randomCases } from '../../../harness/random-cases.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { partnerUser, type PartnerUser } from '../../harness/partner.ts'
 
-const host = await startTestHost({ RATE_LIMITS: 'off' })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 /** A user of each surface, and how its responses show it. */
 const surfaces: Record<

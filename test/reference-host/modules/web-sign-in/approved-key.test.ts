@@ -1,11 +1,10 @@
 // The key of a command line: the person approves what it may do, and the web token makes no other key.
 import fc from 'fast-check'
 import t from 'tap'
-import { bearer, newWallet, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, newWallet, openTestHost, type HttpResponse, sessionOf } from '../../../harness/host.ts'
 import { signIn } from '../../harness/web-sign-in.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const { send } = host
 
 interface Limits {
@@ -33,8 +32,7 @@ const createKey = (token: string, body: object): Promise<HttpResponse> =>
 /** The rights of a key, as its own session reads them. */
 async function rightsOf(created: HttpResponse) {
   const { userApiKey, userKeyId } = created.body.data as Record<'userApiKey' | 'userKeyId', string>
-  const minted = await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': userApiKey } })
-  const listed = await send('/user/v1/keys', { headers: bearer(minted.body['sessionToken'] as string) })
+  const listed = await send('/user/v1/keys', { headers: bearer(await sessionOf(send, userApiKey)) })
   const keys = listed.body['keys'] as { id: string; policy: Limits | null }[]
   return keys.find(({ id }) => id === userKeyId)
 }

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 
 const OWN = 'https://pay.example'
-const host = await startTestHost({ PUBLIC_URL: OWN })
-t.teardown(() => host.close())
+const host = await openTestHost(t, { PUBLIC_URL: OWN })
 const start = (headers: Record<string, string> = {}): Promise<HttpResponse> =>
   host.send('/auth/cli/start', { body: { clientName: 'gw' }, headers })
 

@@ -1,11 +1,10 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, newWallet, request, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, newWallet, request, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedLogin, signIn } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({ PUBLIC_URL: 'https://pay.example' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { PUBLIC_URL: 'https://pay.example' }, clock)
 const { send } = host
 const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<HttpResponse> =>
   send(`/auth/cli/${path}`, { body, headers })
@@ -128,10 +127,9 @@ t.test('shows from where a sign-in is requested, and whether from the same netwo
 })
 
 t.test('responds to polls that come too quick with 202, and limits everything else by address', async t => {
-  const limited = await startTestHost({
+  const limited = await openTestHost(t, {
     RATE_LIMITS: '{"bootstrapPerAddressPerMinute":3,"tokenChecksPerAddressPerMinute":2}',
   })
-  t.teardown(() => limited.close())
   const cli = async (path: string, body: object): Promise<number> =>
     (await limited.send(`/auth/${path}`, { body })).status
   const { body } = await limited.send('/auth/cli/start', { body: {} })
@@ -153,8 +151,7 @@ t.test('responds to polls that come too quick with 202, and limits everything el
 })
 
 t.test('limits keys that are made or rotated with a web token by address', async t => {
-  const limited = await startTestHost({ RATE_LIMITS: '{"tokenChecksPerAddressPerMinute":3}' })
-  t.teardown(() => limited.close())
+  const limited = await openTestHost(t, { RATE_LIMITS: '{"tokenChecksPerAddressPerMinute":3}' })
   const { body } = await signIn(limited.send, newWallet())
   const { token } = body.data
   const send = async (path: string): Promise<number> => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import {
   bearer,
   newWallet,
-  startTestHost,
+  openTestHost,
   type HttpResponse,
   type RequestOptions,
 } from '../../../harness/host.ts'
@@ -12,8 +12,7 @@ import { moneyUser } from '../../harness/money.ts'
 import { webToken } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
 const { send } = host
 type Wallet = ReturnType<typeof newWallet>
 const as = (token: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> =>

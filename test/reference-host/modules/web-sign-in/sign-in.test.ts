@@ -1,12 +1,11 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, newWallet, startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { bearer, newWallet, openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedLogin, signIn, webToken } from '../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const ORIGIN = 'https://pay.example'
-const host = await startTestHost({ PUBLIC_URL: ORIGIN, SERVICE_NAME: 'Acme: Zürich Pay' }, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, { PUBLIC_URL: ORIGIN, SERVICE_NAME: 'Acme: Zürich Pay' }, clock)
 const { send } = host
 const login = (body: unknown): Promise<HttpResponse> => send('/auth/login', { body })
 const look = async (accessToken: string): Promise<unknown> =>
@@ -64,8 +63,7 @@ t.test('denies every wrong proof with one body', async t => {
   const [wallet, other] = [newWallet(), newWallet()]
   const good = await signedLogin(send, wallet)
   const theirs = await signedLogin(send, other)
-  const elsewhere = await startTestHost({ PUBLIC_URL: 'https://other.example' }, clock)
-  t.teardown(() => elsewhere.close())
+  const elsewhere = await openTestHost(t, { PUBLIC_URL: 'https://other.example' }, clock)
   const { nonce, challengeToken } = good
   const wrong = {
     'another address': { ...good, address: other.address },

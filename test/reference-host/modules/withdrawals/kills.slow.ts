@@ -1,7 +1,6 @@
 // A host is killed at its statements, which take turns by the day, and around every effect of its providers, of all that moves money in, out or between accounts, on
 // both databases. The next host is asked the same again: money, caps and transactions agree, and no id was sent twice.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
@@ -13,6 +12,7 @@ import { responded, freshPlace, killsBefore, killsDuring, type Act } from '../..
 import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
 import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../harness/transfers.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
+import { temporaryFolder } from '../../../harness/files.ts'
 
 const { accountsThatDiffer, heldMoney } = internals
 const PROVIDERS = 'build/test/reference-host/modules/withdrawals/journal-providers.child.js'
@@ -116,8 +116,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
     async t => {
       const place = await freshPlace(store)
       t.teardown(() => place.close())
-      const folder = mkdtempSync(join(tmpdir(), 'gatewright-journal-'))
-      t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+      const folder = temporaryFolder(t)
       const journal = join(folder, 'journal')
       const clock = manualClock()
       const host = await startKillableHost(

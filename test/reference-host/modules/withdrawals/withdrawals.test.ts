@@ -1,6 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
+import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
 import {
   fundedPartnerUser,
@@ -12,11 +12,11 @@ import {
 } from '../../harness/transfers.ts'
 
 const clock = manualClock(Date.now())
-const host = await startTestHost(
+const host = await openTestHost(
+  t,
   { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` },
   clock,
 )
-t.teardown(() => host.close())
 type Withdrawal = ReturnType<typeof memberOf>
 const withdrawalOf = (response: HttpResponse): Withdrawal => memberOf(response, 'withdrawal')
 const user = (cents: number, policy: object = {}): Promise<TransferUser> =>

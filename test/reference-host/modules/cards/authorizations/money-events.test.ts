@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { cardUser, networkEvent, networkRequest, type CardUser } from '../../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const HOUR_MS = 3_600_000
 const clock = manualClock(Date.now())
-const host = await startTestHost(
+const host = await openTestHost(
+  t,
   { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` },
   clock,
 )
-t.teardown(() => host.close())
 
 const event = (type: string, data: object, id?: string): Promise<HttpResponse> =>
   networkEvent(

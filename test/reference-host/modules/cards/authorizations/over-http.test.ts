@@ -10,7 +10,7 @@ import {
   type CardUser,
   type WireAuthorization,
 } from '../../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type HttpResponse } from '../../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
@@ -18,8 +18,7 @@ const env = {
   RATE_LIMITS: 'off',
   PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}`,
 }
-const host = await startTestHost(env, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, env, clock)
 
 async function funded(
   amountCents = 10_000,

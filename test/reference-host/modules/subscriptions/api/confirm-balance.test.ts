@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bootstrapUser, startTestHost, type WalletUser } from '../../../../harness/host.ts'
+import { bootstrapUser, openTestHost, type WalletUser, sessionOf } from '../../../../harness/host.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 
 const newUser = async (extra: Record<string, unknown> = {}): Promise<MoneyUser & WalletUser> => {
   const user = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400, ...extra }, clock.now())
@@ -140,8 +139,7 @@ t.test('an unpaid pay-in cannot be paid from its deadline on, and its closing re
   const payinId = await checkout(user)
   const { expiresAt } = await user.payin(payinId)
   clock.set(Date.parse(expiresAt) - 1)
-  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-  const renewed = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const renewed = moneyUser(host.send, { token: await sessionOf(host.send, user.key) })
   await host.chore('expire pay-ins')
   t.match(await renewed.payin(payinId), { status: 'awaiting_payment' })
   clock.set(Date.parse(expiresAt))
@@ -166,8 +164,7 @@ t.test('simultaneous expiry rounds close each pay-in once', async t => {
   t.equal((await user.write('/subscriptions/payin', { amountCents: 1 })).status, 403)
   clock.set(Date.parse((await user.payin(made.at(-1) as string)).expiresAt))
   await Promise.all(Array.from({ length: 6 }, () => host.chore('expire pay-ins')))
-  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const later = moneyUser(host.send, { token: await sessionOf(host.send, user.key) })
   const histories = await Promise.all(made.map(async id => (await later.payin(id)).history))
   t.same(new Set(histories.map(history => history?.length)), new Set([2]), 'each closed once')
   t.same(new Set(histories.map(history => history?.at(-1)?.to)), new Set(['expired']))
@@ -189,8 +186,7 @@ t.test('a subscription is past due once its term has ended, and a late renewal k
   await user.fund(5000)
   await user.write(CONFIRM, { payinId: await checkout(user) })
   clock.set(clock.now() + 40 * DAY_MS)
-  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const later = moneyUser(host.send, { token: await sessionOf(host.send, user.key) })
   const [subscription] = (await later.read('/subscriptions')).body.data['subscriptions'] as [
     { id: string; status: string },
   ]

@@ -3,14 +3,14 @@ import t from 'tap'
 import {
   bearer,
   bootstrapUser,
-  startTestHost,
+  openTestHost,
   type HttpResponse,
   type WalletUser,
+  sessionOf,
 } from '../../../../harness/host.ts'
 
 const PATH = '/user/v1/subscriptions/payin'
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const post = (user: WalletUser, body: unknown, key?: string, path = PATH): Promise<HttpResponse> =>
   host.send(path, {
     body,
@@ -46,8 +46,7 @@ t.test(
     const keptHours =
       (Date.parse(first.headers.get('idempotency-expires') as string) - Date.now()) / 3_600_000
     t.ok(keptHours > 23.9 && keptHours <= 24, 'the client learns how long the response is kept')
-    const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-    const renewed = { ...user, token: minted.body['sessionToken'] as string }
+    const renewed = { ...user, token: await sessionOf(host.send, user.key) }
     for (const [as, path, spelt] of [
       [user, PATH, key],
       [user, '/consumer/v1/subscriptions/payin', key],
@@ -97,11 +96,7 @@ t.test(
   async t => {
     const user = await bootstrapUser(host.send, { policy: { dailySpendCapCents: 15 } })
     const session = async (policy: object): Promise<WalletUser> => {
-      const made = await host.send('/user/v1/sessions', {
-        body: { policy },
-        headers: { 'x-user-key': user.key },
-      })
-      return { ...user, token: made.body['sessionToken'] as string }
+      return { ...user, token: await sessionOf(host.send, user.key, { policy }) }
     }
     const capped = await session({ maxAuthAmountCents: 10 })
     const listed = await session({

@@ -1,12 +1,11 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, startTestHost } from '../../../../harness/host.ts'
+import { bearer, openTestHost } from '../../../../harness/host.ts'
 import { newMoneyUser, payinOf } from '../../../harness/money.ts'
 import { ask } from '../../../harness/paid-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 
 t.test('exports the pay-ins of the account as CSV, newest first, by the filters of the list', async t => {
   const user = await newMoneyUser(host.send, clock.now())

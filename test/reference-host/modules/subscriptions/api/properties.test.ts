@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost } from '../../../../harness/host.ts'
 
-const host = await startTestHost()
-t.teardown(() => host.close())
+const host = await openTestHost(t)
 const user = await bootstrapUser(host.send)
 const post = (path: string, body: unknown) =>
   host.send(`/user/v1/subscriptions/${path}`, {

@@ -1,6 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { startTestHost } from '../../../../harness/host.ts'
+import { openTestHost, sessionOf } from '../../../../harness/host.ts'
 import { moneyUser, newMoneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
 import { ask, confirm, startPaidHost, unitsOf } from '../../../harness/paid-host.ts'
 
@@ -9,8 +9,7 @@ const settle = (user: MoneyUser, id: string, key?: string) =>
   user.write(`/sandbox/payins/${id}/settle`, {}, key)
 
 t.test('a sandbox without a chain settles a pay-in once, with play money', async t => {
-  const host = await startTestHost({})
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, {})
   const user = await newMoneyUser(host.send)
   const { id } = await ask(user, { amountCents: 500 })
   t.match(payinOf(await settle(user, id, 'settle-0001')), {
@@ -42,14 +41,12 @@ t.test('a sandbox without a chain settles a pay-in once, with play money', async
 
 t.test('a pay-in is settled up to its deadline, and not from then on', async t => {
   const clock = manualClock(Date.UTC(2026, 0, 31, 12))
-  const host = await startTestHost({}, clock)
-  t.teardown(() => host.close())
+  const host = await openTestHost(t, {}, clock)
   const user = await newMoneyUser(host.send, clock.now())
   const [first, second] = [await ask(user, { amountCents: 1 }), await ask(user, { amountCents: 2 })]
   clock.advance(DAY_MS - 1)
   // The first session ends with the day.
-  const session = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-  const again = moneyUser(host.send, { token: session.body['sessionToken'] as string })
+  const again = moneyUser(host.send, { token: await sessionOf(host.send, user.key) })
   t.match(payinOf(await settle(again, first.id)), { status: 'settled' })
   clock.advance(1)
   t.match(await settle(again, second.id), {

@@ -1,14 +1,14 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { branchOfXpub } from '#packages/reference-host/dist/chain/xpub.js'
 import t from 'tap'
 import { HDKey, mnemonicToAccount } from 'viem/accounts'
 import { accountOf } from '../../../../harness/chain/erc20.ts'
 import { mine, DEVELOPMENT_MNEMONIC } from '../../../../harness/chain/evm.ts'
-import { startTestHost } from '../../../../harness/host.ts'
+import { startTestHost, sessionOf } from '../../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
 import { ask, chainUser, startPaidHost, unitsOf, type ChainUser } from '../../../harness/paid-host.ts'
+import { temporaryFolder } from '../../../../harness/files.ts'
 
 /**
  * The wallet whose first 20 addresses the chain funds and can spend from; the 20th is the shared receiver.
@@ -70,8 +70,7 @@ t.test('after a backup is restored, no address that was paid or skipped is given
   const seed = new Uint8Array(32).fill(9)
   const key = HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'").publicExtendedKey
   const other = branchOfXpub(key)
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-restore-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const [live, backup] = [join(folder, 'live'), join(folder, 'backup')]
   const receivers = JSON.parse(paid.env['PAYIN_RECEIVERS'] as string) as object[]
   const env = {
@@ -101,8 +100,7 @@ t.test('after a backup is restored, no address that was paid or skipped is given
   })
   cpSync(live, backup, { recursive: true })
   const lost = await withHost(async one => {
-    const minted = await one.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': userKey } })
-    const token = minted.body['sessionToken'] as string
+    const token = await sessionOf(one.send, userKey)
     const asked = (): ReturnType<typeof one.send> =>
       one.send('/user/v1/subscriptions/payin', {
         body: anywhere,

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type WalletUser } from '../../../../harness/host.ts'
+import { bearer, bootstrapUser, openTestHost, type WalletUser, sessionOf } from '../../../../harness/host.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../../harness/money.ts'
 
 const CONFIRM = '/subscriptions/payin/confirm-balance'
 const LATE = Date.UTC(2026, 2, 10, 23, 59)
 const AFTER_MIDNIGHT = Date.UTC(2026, 2, 11, 0, 1)
 const clock = manualClock(LATE)
-const host = await startTestHost({}, clock)
-t.teardown(() => host.close())
+const host = await openTestHost(t, {}, clock)
 t.beforeEach(() => clock.set(LATE))
 
 type User = WalletUser & MoneyUser
@@ -24,11 +23,7 @@ async function newOwner(policy?: object): Promise<User> {
 }
 
 async function mint(key: string): Promise<MoneyUser> {
-  const minted = await host.send('/user/v1/sessions', {
-    body: { ttlSeconds: 3600 },
-    headers: { 'x-user-key': key },
-  })
-  return moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  return moneyUser(host.send, { token: await sessionOf(host.send, key, { ttlSeconds: 3600 }) })
 }
 
 /** A key below the owner's, and a session of it. */
