@@ -194,9 +194,9 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
     quote: down,
     async find(id) {
       if (says.find === 'down') down()
-      // A correct provider never forgets what it took; a forgetful one is asked about states after `pending` too.
+      // A correct provider never forgets what it took.
       if (says.find === 'nothing') return taken.has(id) ? reportOf('ready') : undefined
-      return says.find === 'forgotten' ? undefined : reportOf(says.find as WithdrawalReport['status'])
+      return reportOf(says.find as WithdrawalReport['status'])
     },
     async send(id) {
       if (says.send === 'rejected') return { rejected: 'No.' }
@@ -296,45 +296,4 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
   )
 })
 
-type Said = WithdrawalReport['status'] | 'nothing' | 'forgotten' | 'down' | 'rejected'
-
-t.test(
-  'nothing is sent that may have been paid: forgotten by the provider, or sent to another one',
-  async t => {
-    const { db, money } = await setUp(t)
-    const clock = manualClock(1)
-    const sends: string[] = []
-    const withdrawals = withdrawalRecords({
-      money,
-      guard: {} as never,
-      spendStorage: () => ({}) as never,
-    })
-    const provider = {
-      name: 'bank',
-      find: async () => undefined,
-      async send(id: string) {
-        sends.push(id)
-        throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down')
-      },
-    } as unknown as WithdrawalProvider
-    const handler = sendJob({ db, clock, withdrawals, report: () => {} }, { provider, count: () => {} })
-    const insert = `insert into gw_withdrawals (id, account_id, provider, status, amount_cents, fee_cents, destination, hold,
-      created_at, updated_at) values ($1, 'acc_1', $2, $3, 10, 0, '{}', '{}', 0, 0)`
-    for (const [id, name, status] of [
-      ['wd_new', 'bank', 'pending'],
-      ['wd_forgotten', 'bank', 'ready'],
-      ['wd_other', 'former', 'pending'],
-      ['wd_done', 'bank', 'completed'],
-    ] as const) {
-      await rows(db, insert, [id, name, status])
-      const outcome = await handler(
-        { kind: SEND_JOB, accountId: 'acc_1', subjectId: id },
-        AbortSignal.timeout(1000),
-      )
-      const again = outcome === 'again' ? outcome : await db.transaction(outcome)
-      const attention = (await withdrawalTable.find(db, 'acc_1', id))?.attention
-      t.same([again, attention], id === 'wd_done' ? [undefined, null] : ['again', 'outcome_unknown'], id)
-    }
-    t.same(sends, ['wd_new'])
-  },
-)
+type Said = WithdrawalReport['status'] | 'nothing' | 'down' | 'rejected'

@@ -343,18 +343,6 @@ t.test('if the hold cannot be settled, the response is stored and the failure re
   t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
 })
 
-t.test('a run that outlived its lease ends no hold: it may be that of the next run', async t => {
-  const { send, clock, caps, steps } = await setUp()
-  const response = await send(async () => {
-    clock.advance(60_001)
-    await send(paid)
-    return { status: 201 }
-  })
-  t.ok([201, 503].includes(response.status))
-  t.notOk(steps.includes('release'))
-  t.equal((await caps()).used, 10)
-})
-
 t.test('refuses an amount that nothing could count, at construction', async t => {
   const { guard } = await bench({ policies: async ids => ids.map(() => ({})) })
   const idempotency = createIdempotency({ storage: memoryIdempotency() })

@@ -40,50 +40,6 @@ t.test('a denial gives back every hold of its run, also if another reservation w
   t.equal(await left(), 10)
 })
 
-t.test('a write that got 402 releases its hold, and the retry that carries the payment runs', async t => {
-  const { send, left } = await setUp()
-  let payments = 0
-  const charge: Handler<Pay> = async ({ reserve }) => {
-    const hold = await reserve(TEN_CENTS)
-    if (!hold.ok) return hold
-    if (payments++ === 0) return { status: 402, body: { error: 'payment_required' } }
-    hold.value.settle()
-    return created
-  }
-  t.match(await send(charge), { status: 402, replayed: false })
-  t.equal(await left(), 10)
-  t.match(await send(charge), { status: 201, replayed: false })
-  t.match(await send(charge), { status: 201, replayed: true })
-  t.equal(payments, 2)
-})
-
-t.test(
-  'a stored response ends the hold as the handler said, and a 4xx releases it without being told',
-  async t => {
-    for (const [status, end, remains] of [
-      [201, 'settle', 0],
-      [303, 'settle', 0],
-      [201, 'keep', 0],
-      [201, 'release', 10],
-      [404, undefined, 10],
-      [409, undefined, 10],
-      [409, 'settle', 0],
-      [404, 'keep', 0],
-    ] as const) {
-      const { send, left } = await setUp()
-      const handler: Handler<Pay> = async ({ reserve }) => {
-        const hold = await reserve(TEN_CENTS)
-        if (!hold.ok) return denied
-        if (end) hold.value[end]()
-        return { status }
-      }
-      t.equal((await send(handler)).status, status)
-      t.match(await send(handler), { status, replayed: true })
-      t.equal(await left(), remains, `${status} ${end}`)
-    }
-  },
-)
-
 t.test('if a handler throws after it reserved, the hold remains and the outcome is unknown', async t => {
   const errors = [
     new TypeError('x'),
@@ -102,17 +58,6 @@ t.test('if a handler throws after it reserved, the hold remains and the outcome 
     t.match(await send(failing), { status: 503, body: { error: 'outcome_unknown' } })
     t.equal(await left(), 0)
   }
-})
-
-t.test('a handler that throws for a malformed body leaves the outcome unknown', async t => {
-  const { send } = await setUp()
-  const reading: Handler<Pay> = ({ json }) => {
-    const body = json()
-    const { deep } = (body.ok ? body.value : {}) as { deep: { deeper: string } }
-    return { status: 201, body: deep.deeper }
-  }
-  t.equal((await send(reading)).status, 500)
-  t.match((await send(reading)).body, { error: 'outcome_unknown' })
 })
 
 t.test('if a hold cannot be given back, the outcome is unknown and the failure is reported', async t => {
@@ -147,19 +92,6 @@ t.test(
     t.match((await send(forgetting, { key: 'key-00000002' })).body, { error: 'outcome_unknown' })
   },
 )
-
-t.test('frees the key also if the handler has said how its hold ends', async t => {
-  const { send, left } = await setUp()
-  for (const end of ['release', 'settle', 'keep'] as const) {
-    const ending: Handler<Pay> = async ({ reserve }) => {
-      const hold = await reserve({ amountCents: 3, currency: 'USD', holdId: end })
-      if (hold.ok) hold.value[end]()
-      return denied
-    }
-    t.equal((await send(ending)).status, 422)
-  }
-  t.equal(await left(), 4, 'what was settled and what was kept still count')
-})
 
 t.test('refuses reserve after the response, since its hold would never be given back', async t => {
   const { send, left } = await setUp()

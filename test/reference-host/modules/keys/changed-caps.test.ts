@@ -43,23 +43,3 @@ t.test('an owner who changes a cap of a key does not reset what was used of it',
   await agent.owner({ dailySpendCapCents: 1000 })
   t.match(await agent.spend(101), blocked(100), 'also when it had no cap in between')
 })
-
-t.test('a key that narrows itself has used what it spent before', async t => {
-  const agent = await newAgent({ dailySpendCapCents: 1000 })
-  t.match(await agent.spend(300), { status: 200 })
-  await agent.itself({ dailySpendCapCents: 400 })
-  t.match(await agent.spend(101), blocked(100))
-  t.match(await agent.spend(100), { status: 200 })
-})
-
-t.test('a limit on the same operations in the same window continues as well', async t => {
-  const limit = (maxCents: number, window = 'total') => ({
-    limits: [{ operations: ['subscriptions.*'], maxCents, window }],
-  })
-  const agent = await newAgent(limit(1000))
-  t.match(await agent.spend(900), { status: 200 })
-  await agent.owner(limit(950))
-  t.match(await agent.spend(51), blocked(50, 'limits'))
-  await agent.owner(limit(950, 'month'))
-  t.match(await agent.spend(950), { status: 200 }, 'a limit with another window has its own counter')
-})

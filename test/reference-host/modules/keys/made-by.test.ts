@@ -3,8 +3,6 @@ import t from 'tap'
 import {
   bearer,
   bootstrapUser,
-  newWallet,
-  signedBootstrap,
   openTestHost,
   type HttpResponse,
   type RequestOptions,
@@ -101,40 +99,6 @@ t.test('keeps the keys of an ended session without keys=revoke, and denies any o
   t.match(plain, { status: 200, body: { ended: 1 } })
   t.equal(plain.body['revokedKeys'], undefined)
   t.equal(await works(made.key), true)
-})
-
-t.test('an agent with the documented agent policy cannot create, change or rotate keys', async t => {
-  const policy = { denyOperations: ['keys.create', 'keys.rotate', 'keys.change', 'keys.revoke'] }
-  const user = await bootstrapUser(host.send, {}, clock.now())
-  const { body } = await call(user.token, '/user/v1/keys', { body: { policy } })
-  const agent = { key: body['userApiKey'] as string, id: body['userKeyId'] as string }
-  const { token } = await mint(agent.key)
-  const blocked = { status: 403, body: { error: 'policy_blocked', rule: 'denyOperations' } }
-  t.match(await call(token, '/user/v1/keys', { body: {} }), blocked)
-  t.match(await call(token, `/user/v1/keys/${agent.id}`, { method: 'PATCH', body: { scopes: [] } }), blocked)
-  t.match(await call(token, `/user/v1/keys/${idOf(user.key)}`, { method: 'DELETE' }), blocked)
-  const rotate = { body: {}, headers: { 'x-user-key': agent.key } }
-  t.match(await host.send(`/user/v1/keys/${agent.id}/rotate`, rotate), blocked)
-  t.equal((await call(token, '/user/v1/subscriptions')).status, 200)
-})
-
-t.test('a delegate that fills its key quota does not lock the wallet out', async t => {
-  const wallet = newWallet()
-  const bootstrap = async (): Promise<HttpResponse> =>
-    host.send('/user/v1/bootstrap', { body: await signedBootstrap(wallet, {}, clock.now()) })
-  const first = await bootstrap()
-  const delegate = await make(first.body['sessionToken'] as string)
-  const { token } = await mint(delegate.key)
-  for (let n = 0; n < 19; n++) t.equal((await call(token, '/user/v1/keys', { body: {} })).status, 200)
-  const denied = await call(token, '/user/v1/keys', { body: {} })
-  const quota = { error: 'policy_blocked', rule: 'max_live_keys', limit: 20, limitOf: 'subtree' }
-  t.match(denied, { status: 403, body: quota })
-  // 30 more proofs than fit in the account besides the delegate's keys, which were just created and
-  // used.
-  for (let n = 0; n < 49; n++) t.equal((await bootstrap()).status, 200, `proof ${n + 2}`)
-  t.match(await bootstrap(), { status: 403, body: { rule: 'max_live_keys', limit: 50, limitOf: 'account' } })
-  t.equal(await works(delegate.key), false)
-  t.equal(await works(first.body['userApiKey'] as string), true)
 })
 
 t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

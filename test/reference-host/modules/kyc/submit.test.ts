@@ -87,23 +87,6 @@ t.test('is pending during an outage, and goes on by itself', async t => {
   host.failures.splice(0)
 })
 
-t.test('an operator who decides before the provider is not overruled', async t => {
-  const one = await kycPartnerUser(host)
-  await one.submit(kycBody('Smith'))
-  await one.call('/sandbox/kyc', { status: 'denied' })
-  clock.advance(600_000)
-  await host.chore('run jobs')
-  t.equal(await one.status(), 'denied')
-})
-
-t.test('a decision back to pending asks the provider again', async t => {
-  const one = await kycUser(host, clock.now())
-  await one.submit(kycBody('Denied'))
-  t.match(one.application(await one.call('/sandbox/kyc', { status: 'pending' })), { status: 'pending' })
-  await host.chore('run jobs')
-  t.equal(await one.status(), 'denied')
-})
-
 t.test('nothing submitted: 404 for users, a status for partners, and users.resolve reports it', async t => {
   const user = await kycUser(host, clock.now())
   t.match(await user.call('/kyc/status'), { status: 404, body: { error: 'not_found' } })
