@@ -1,7 +1,5 @@
 // What the `body` schema of a route has checked is what an existing handler reads, on every server and without idempotency.
-import { once } from 'node:events'
 import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
@@ -18,6 +16,7 @@ import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const operation = 'payments.create'
 const mode = { deprecatedSince: Date.UTC(2026, 0, 1) }
@@ -42,17 +41,10 @@ type SetUp = Awaited<ReturnType<typeof setUp>>
 type Send = (request: Request) => Promise<Response>
 type Mount = (setUp: SetUp, t: Test) => Promise<Send> | Send
 
-async function listen(server: Server, t: Test): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
 async function served(server: Server, t: Test): Promise<Send> {
-  const port = await listen(server, t)
+  const url = await listen(t, server)
   return async request =>
-    fetch(`http://127.0.0.1:${port}/`, {
+    fetch(url, {
       method: 'POST',
       headers: request.headers,
       body: await request.arrayBuffer(),
@@ -229,9 +221,9 @@ t.test('checks the body that a parser has read of a GET request', async t => {
   app.use(expressGate(api, { body: 'parsed' }).guard(route), (request, response) => {
     response.json(request.body)
   })
-  const port = await listen(createServer(app), t)
+  const url = await listen(t, createServer(app))
   const headers = { authorization, 'content-type': 'application/json', 'content-length': 18 }
-  const sent = sendRequest({ port, method: 'GET', headers }).end('{"amountCents":-5}')
+  const sent = sendRequest(url, { method: 'GET', headers }).end('{"amountCents":-5}')
   const [reply] = (await once(sent, 'response')) as [IncomingMessage]
   reply.resume()
   t.equal(reply.statusCode, 400)

@@ -1,7 +1,5 @@
 // What Koa has at the end of its middleware is recorded before it is sent.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
@@ -11,6 +9,7 @@ import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import Koa, { type Context } from 'koa'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const { guard, bearer } = await bench()
 const authorization = await bearer()
@@ -41,17 +40,13 @@ const app = new Koa()
 app.silent = true
 app.use((ctx, next) => (ctx.path === '/plain' ? plain : recorded)(ctx, next))
 app.use(async ctx => void (await handler(ctx)))
-const server = createServer(app.callback()).listen(0, '127.0.0.1')
-await once(server, 'listening')
-t.teardown(() => server.closeAllConnections())
-t.teardown(() => server.close())
+const url = await listen(t, createServer(app.callback()))
 
 let keys = 0
 /** Sends a write with a key of its own, or with this one. */
 async function post(path = '/', key = `key-${String(++keys).padStart(8, '0')}`) {
   const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': key }
-  const { port } = server.address() as AddressInfo
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body: '{}' })
+  const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: '{}' })
   return { key, status: response.status, headers: response.headers, text: await response.text() }
 }
 

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { HttpResponse } from '@gatewright/http'
 import { send } from '@gatewright/http/koa'
 import Koa from 'koa'
 import t from 'tap'
+import { listen } from '../../harness/listen.ts'
 
 let output: HttpResponse
 const app = new Koa()
@@ -12,13 +11,11 @@ app.use(async ctx => {
   if (ctx.path === '/itself') ctx.respond = false
   send(ctx, output)
 })
-const server = createServer(app.callback()).listen(0, '127.0.0.1')
-await once(server, 'listening')
-t.teardown(() => server.close())
+const url = await listen(t, createServer(app.callback()))
 
 async function sent(given: HttpResponse, path = '/', method = 'GET') {
   output = given
-  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
+  const response = await fetch(url + path, {
     method,
   })
   return { status: response.status, headers: response.headers, text: await response.text() }

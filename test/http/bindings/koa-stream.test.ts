@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { gate } from '@gatewright/http'
 import { StreamedBody, storedForm } from '@gatewright/http/internal'
 import { koaGate } from '@gatewright/http/koa'
 import Koa from 'koa'
 import t from 'tap'
+import { listen } from '../../harness/listen.ts'
 
 t.test('sends a body piece by piece, as fast as the client reads it', async t => {
   const made: string[] = []
@@ -42,11 +42,7 @@ t.test('sends a body piece by piece, as fast as the client reads it', async t =>
       body: new StreamedBody((bodies[facts.path] as () => AsyncGenerator<string>)()),
     })),
   )
-  const server = createServer(app.callback())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const url = await listen(t, createServer(app.callback()))
 
   const short = await fetch(`${url}/short`)
   t.match([short.headers.get('content-type'), short.headers.get('content-length')], ['text/csv', null])
@@ -56,7 +52,7 @@ t.test('sends a body piece by piece, as fast as the client reads it', async t =>
     'the client sees that the body is incomplete',
   )
 
-  const socket = connect(port, '127.0.0.1')
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.pause()
   socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n')
   // The buffers between the host and the client are full when nothing more is made for a while.

@@ -1,7 +1,5 @@
 // How each binding ends a request that its framework or its handler does not end as usual.
-import { once } from 'node:events'
 import { createServer, IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { scopeCatalogue } from '@gatewright/kernel'
@@ -16,6 +14,7 @@ import { createAliases } from '@gatewright/legacy-alias-router'
 import Koa from 'koa'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
 const aliases = createAliases({
@@ -177,12 +176,9 @@ t.test('Koa: translates paths, responds for the rest, and sends no field that it
       denial: { ok: false, code: 'not_found', status: 404, message: path },
     })),
   )
-  const server = createServer(app.callback()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
+  const url = await listen(t, createServer(app.callback()))
   const get = async (path: string): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
+    const response = await fetch(url + path)
     return `${response.status} ${await response.text()}`
   }
   t.equal(await get('/old?a=1'), '200 /new?a=1')

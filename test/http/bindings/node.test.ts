@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as http2 from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { gate, type OpenGate, type IdempotentCall } from '@gatewright/http'
 import type { Route } from '@gatewright/http/internal'
 import type { Failure } from '#packages/http/dist/options.js'
@@ -16,6 +15,7 @@ import express from 'express'
 import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const scopes = scopeCatalogue(['cards.write'])
 
@@ -40,14 +40,6 @@ async function ground(options: IdempotencyBaseOptions = {}): Promise<Ground> {
     'idempotency-key': 'key-12345',
   }
   return { api, route, failures, clock, headers }
-}
-
-async function listen(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 const post = (url: string, headers: Record<string, string>, body = '{"a":1}'): Promise<Response> =>
@@ -297,10 +289,11 @@ t.test('serves HTTP/2', async t => {
     status: 201,
     body: { host: facts.header('host'), bytes: body.length },
   }))
-  const server = http2.createServer((request, response) => handle(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const url = await listen(
+    t,
+    http2.createServer((request, response) => handle(request, response)),
+  )
+  const session = http2.connect(url)
   t.teardown(() => session.destroy())
   const stream = session.request({ ':method': 'POST', ':path': '/', ...headers })
   stream.end('{"a":1}')

@@ -1,7 +1,5 @@
 // An existing handler gets its body under current names, since it was checked, limited and counted under them.
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { scopeCatalogue, type Verdict } from '@gatewright/kernel'
 import { gate, type Decision, type OpenCall } from '@gatewright/http'
 import type { AliasPort } from '#packages/http/dist/ports.js'
@@ -23,6 +21,7 @@ import Koa from 'koa'
 import Database from 'libsql'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const operation = 'cards.create'
 const written = { operation, allOf: ['cards.write'] } as const
@@ -58,12 +57,9 @@ type SetUp = Awaited<ReturnType<typeof setUp>>
 type Send = (request: Request) => Promise<Response>
 
 async function served(server: Server, t: Test): Promise<Send> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const url = await listen(t, server)
   return async request =>
-    fetch(`http://127.0.0.1:${port}/cards`, {
+    fetch(`${url}/cards`, {
       method: 'POST',
       headers: request.headers,
       body: await request.text(),

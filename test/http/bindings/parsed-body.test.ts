@@ -1,7 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
 import * as http2 from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { gate, type OpenGate, type IdempotentCall } from '@gatewright/http'
 import type { Route } from '@gatewright/http/internal'
 import type { Failure } from '#packages/http/dist/options.js'
@@ -17,6 +15,7 @@ import { fastify as Fastify } from 'fastify'
 import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 interface Place {
   readonly api: OpenGate
@@ -42,14 +41,6 @@ async function place(): Promise<Place> {
     'idempotency-key': 'key-12345',
   }
   return { api, route, failures, runs: [], headers }
-}
-
-async function listen(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 const post = (url: string, headers: Record<string, string>, body?: RequestInit['body']): Promise<Response> =>
@@ -188,13 +179,8 @@ async function postOverHttp2(
       response.writeHead(201).end()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  t.teardown(() => {
-    client.close()
-    server.close()
-  })
+  const client = http2.connect(await listen(t, server))
+  t.teardown(() => client.close())
   const stream = client.request(
     { ':method': 'POST', ':path': '/', ...at.headers },
     { endStream: text === undefined },

@@ -3,7 +3,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import * as http2 from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
@@ -18,6 +17,7 @@ import fastify from 'fastify'
 import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
 const LINKS = ['<https://docs.test/a>; rel="help"', '<https://docs.test/b>; rel="help"'] as const
@@ -44,14 +44,31 @@ async function setUp() {
 type SetUp = Awaited<ReturnType<typeof setUp>>
 type Send = (request: Request) => Promise<Response>
 
-async function served(server: Server, t: Test): Promise<Send> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return async ({ url, headers }) =>
-    fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`, { method: 'POST', headers, body: '{}' })
+function cardRequest(path: string, authorization: string, key?: string): Request {
+  const headers = {
+    authorization,
+    'content-type': 'application/json',
+    ...(key && { 'idempotency-key': key }),
+  }
+  return new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' })
 }
+
+async function served(server: Server, t: Test): Promise<Send> {
+  const base = await listen(t, server)
+  return async ({ url, headers }) =>
+    fetch(base + new URL(url).pathname, { method: 'POST', headers, body: '{}' })
+}
+
+/** An Express application whose existing handler is this one. */
+const existingExpress =
+  (handler: express.RequestHandler): (typeof servers)[string] =>
+  ({ api, route }, t) => {
+    const gw = expressGate(api, { body: 'stream' })
+    const app = express()
+    app.use(gw.aliases)
+    app.post('/cards', gw.guard(route), handler)
+    return served(createServer(app), t)
+  }
 
 /** A Koa application that serves one operation. */
 function koaTable(api: SetUp['api'], route: SetUp['route']): Koa {
@@ -77,39 +94,21 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     )
     return served(createServer(app), t)
   },
-  'an existing Express handler'({ api, route }, t) {
-    const gw = expressGate(api, { body: 'stream' })
-    const app = express()
-    app.use(gw.aliases)
-    app.post('/cards', gw.guard(route), (_request, response) => {
-      for (const link of LINKS) response.append('Link', link)
-      for (const cookie of COOKIES) response.append('Set-Cookie', cookie)
-      response.status(201).json({ made: true })
-    })
-    return served(createServer(app), t)
-  },
-  'an existing Express handler that sets its links'({ api, route }, t) {
-    const gw = expressGate(api, { body: 'stream' })
-    const app = express()
-    app.use(gw.aliases)
-    app.post('/cards', gw.guard(route), (_request, response) => {
-      response.set('Link', [...LINKS]).append('Set-Cookie', [...COOKIES])
-      response.status(201).json({ made: true })
-    })
-    return served(createServer(app), t)
-  },
-  'an existing Express handler that joins its links'({ api, route }, t) {
-    const gw = expressGate(api, { body: 'stream' })
-    const app = express()
-    app.use(gw.aliases)
-    app.post('/cards', gw.guard(route), (_request, response) => {
-      response
-        .links({ help: ['https://docs.test/a', 'https://docs.test/b'] })
-        .append('Set-Cookie', [...COOKIES])
-      response.status(201).json({ made: true })
-    })
-    return served(createServer(app), t)
-  },
+  'an existing Express handler': existingExpress((_request, response) => {
+    for (const link of LINKS) response.append('Link', link)
+    for (const cookie of COOKIES) response.append('Set-Cookie', cookie)
+    response.status(201).json({ made: true })
+  }),
+  'an existing Express handler that sets its links': existingExpress((_request, response) => {
+    response.set('Link', [...LINKS]).append('Set-Cookie', [...COOKIES])
+    response.status(201).json({ made: true })
+  }),
+  'an existing Express handler that joins its links': existingExpress((_request, response) => {
+    response
+      .links({ help: ['https://docs.test/a', 'https://docs.test/b'] })
+      .append('Set-Cookie', [...COOKIES])
+    response.status(201).json({ made: true })
+  }),
   'an existing Node handler that writes its head'({ api, route }, t) {
     const gw = expressGate(api, { body: 'stream' })
     const guard = gw.guard(route)
@@ -190,31 +189,15 @@ for (const [name, mount] of Object.entries(servers)) {
   t.test(`${name}: repeated header fields are all sent`, async t => {
     const made = await setUp()
     const send = await mount(made, t)
-    const post = async (path = '/cards') => {
-      const headers = {
-        authorization: made.authorization,
-        'idempotency-key': 'key-of-a-card',
-        'content-type': 'application/json',
-      }
-      const { status, headers: sent } = await send(
-        new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
-      )
-      return [status, sent.get('link'), sent.getSetCookie(), sent.get('idempotency-replayed')]
+    const post = (path: string, key: string) => send(cardRequest(path, made.authorization, key))
+    const created = async () => {
+      const { status, headers } = await post('/cards', 'key-of-a-card')
+      return [status, headers.get('link'), headers.getSetCookie(), headers.get('idempotency-replayed')]
     }
-    t.same(await post(), [201, LINKS.join(', '), COOKIES, null])
-    t.same(await post(), [201, LINKS.join(', '), [], 'true'], 'a cookie is never stored')
+    t.same(await created(), [201, LINKS.join(', '), COOKIES, null])
+    t.same(await created(), [201, LINKS.join(', '), [], 'true'], 'a cookie is never stored')
     const links = async (path: string, key: string) => {
-      const { headers } = await send(
-        new Request(`http://api.test${path}`, {
-          method: 'POST',
-          body: '{}',
-          headers: {
-            authorization: made.authorization,
-            'content-type': 'application/json',
-            'idempotency-key': key,
-          },
-        }),
-      )
+      const { headers } = await post(path, key)
       return [headers.get('idempotency-replayed'), headers.get('link')?.split(', ').sort()]
     }
     const all = [SUCCESSOR, ...LINKS].sort()
@@ -227,10 +210,7 @@ for (const [name, mount] of Object.entries(servers)) {
     const made = await setUp()
     const route = made.api.guarded(rule) as typeof made.route
     const send = await mount({ ...made, route }, t)
-    const headers = { authorization: made.authorization, 'content-type': 'application/json' }
-    const { headers: sent } = await send(
-      new Request('http://api.test/old-cards', { method: 'POST', headers, body: '{}' }),
-    )
+    const { headers: sent } = await send(cardRequest('/old-cards', made.authorization))
     t.same(sent.get('link')?.split(', ').sort(), [SUCCESSOR, ...LINKS].sort())
     t.same(sent.getSetCookie(), COOKIES)
   })
@@ -249,10 +229,7 @@ t.test('links that a middleware has set before the gate are sent beside those of
     response.status(201).json({ made: true })
   })
   const send = await served(createServer(app), t)
-  const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': 'key-of-a-card' }
-  const { headers: sent } = await send(
-    new Request('http://api.test/old-cards', { method: 'POST', headers, body: '{}' }),
-  )
+  const { headers: sent } = await send(cardRequest('/old-cards', authorization, 'key-of-a-card'))
   t.same(sent.get('link')?.split(', ').sort(), [SUCCESSOR, ...LINKS].sort())
 })
 
@@ -265,13 +242,8 @@ t.test('HTTP/2: a head that is written as pairs of name and value is sent', asyn
       response.end()
     }),
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  t.teardown(() => {
-    client.close()
-    server.close()
-  })
+  const client = http2.connect(await listen(t, server))
+  t.teardown(() => client.close())
   const stream = client.request({ ':method': 'POST', ':path': '/old-cards' }, { endStream: true })
   const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
   stream.resume()
@@ -281,13 +253,8 @@ t.test('HTTP/2: a head that is written as pairs of name and value is sent', asyn
 t.test('HTTP/2: a Koa table of operations sends repeated fields', async t => {
   const { api, route, authorization } = await setUp()
   const server = http2.createServer(koaTable(api, route).callback())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  t.teardown(() => {
-    client.close()
-    server.close()
-  })
+  const client = http2.connect(await listen(t, server))
+  t.teardown(() => client.close())
   const headers = { authorization, 'idempotency-key': 'key-of-a-card', 'content-type': 'application/json' }
   const stream = client.request({ ':method': 'POST', ':path': '/cards', ...headers })
   stream.end('{}')
@@ -327,12 +294,7 @@ for (const name of ['an existing Express handler', 'an existing fetch handler'])
       send = gw.aliases(request => wrapped(request))
     }
     const links = async (path: string) => {
-      const headers = {
-        authorization,
-        'content-type': 'application/json',
-        'idempotency-key': 'key-of-a-card',
-      }
-      const reply = await send(new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }))
+      const reply = await send(cardRequest(path, authorization, 'key-of-a-card'))
       return [reply.headers.get('idempotency-replayed'), reply.headers.get('link')]
     }
     t.same(await links('/old-cards'), [null, `${titled}, ${SUCCESSOR}`])

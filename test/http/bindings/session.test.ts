@@ -1,8 +1,6 @@
 // `session(request)` of each binding: for middleware that serves many routes.
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Session, Verdict } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
@@ -16,6 +14,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jos
 import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { bench, claims, session, sign } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 type Send = (headers: Record<string, string>) => Promise<Response>
 
@@ -48,11 +47,8 @@ async function setUp() {
 type World = Awaited<ReturnType<typeof setUp>>
 
 async function served(server: Server, t: Test): Promise<Send> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return headers => fetch(`http://127.0.0.1:${port}/cards`, { headers })
+  const url = await listen(t, server)
+  return headers => fetch(`${url}/cards`, { headers })
 }
 
 const done = () => ({ status: 200 })

@@ -1,7 +1,5 @@
 // An existing handler may read any parameter of the query, and a second payment of another amount must be made.
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
@@ -20,6 +18,7 @@ import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 type Send = (request: Request) => Promise<Response>
 
@@ -43,13 +42,10 @@ async function setUp(options: { readonly compareQuery?: boolean } = {}) {
 type SetUp = Awaited<ReturnType<typeof setUp>>
 
 async function served(server: Server, t: Test): Promise<Send> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const base = await listen(t, server)
   return async ({ url, headers, ...request }) => {
     const { pathname, search } = new URL(url)
-    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, {
+    return fetch(base + pathname + search, {
       ...request,
       method: 'POST',
       headers,

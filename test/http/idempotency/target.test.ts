@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
@@ -18,6 +16,7 @@ import Koa from 'koa'
 import Database from 'libsql'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const rule = { operation: 'bills.pay', allOf: ['bills.write'] } as const
 
@@ -145,14 +144,11 @@ async function existing() {
 }
 
 async function served(server: Server, t: Test): Promise<Send> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const url = await listen(t, server)
   return async request => {
     const { pathname } = new URL(request.url)
     const init = { method: request.method, headers: request.headers, body: await request.text() }
-    return fetch(`http://127.0.0.1:${port}${pathname}`, init)
+    return fetch(`${url}${pathname}`, init)
   }
 }
 

@@ -1,5 +1,3 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Decision, type HandlerResponse } from '@gatewright/http'
@@ -13,6 +11,7 @@ import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import Koa from 'koa'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
+import { listen } from '../../harness/listen.ts'
 
 const scopes = scopeCatalogue(['cards.write'])
 const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
@@ -51,14 +50,6 @@ async function setUp(render?: (outcome: Outcome) => never) {
     'idempotency-key': 'key-00000001',
   }
   return { api, headers, failures, decisions }
-}
-
-async function listen(t: { teardown(end: () => void): void }, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 for (const [title, reply] of Object.entries(UNSENDABLE)) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,8 +14,11 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>
   /** Opens the database once no host uses it any more. */
   open(): SqlClient
+  /** What this check finds in what a killed host left behind. The next host recovers it itself. */
+  audit(check: Check): Promise<readonly string[]>
   close(): Promise<void>
 }
+type Check = (db: SqlClient) => Promise<readonly string[]>
 
 /**
  * Before every how-many-th statement a run kills a host, by turns: each kill costs the start of a host, and the places between two
@@ -56,6 +59,16 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
     return {
       env: { DATA_DIR: dataDir },
       open: () => fromSqlite(new Database(join(dataDir, 'host.sqlite'))),
+      async audit(check) {
+        // Opening the file itself would recover it before the next host does.
+        const copy = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
+        cpSync(dataDir, copy, { recursive: true, filter: path => !path.endsWith('host.sock') })
+        const database = new Database(join(copy, 'host.sqlite'))
+        const found = await check(fromSqlite(database))
+        database.close()
+        rmSync(copy, { recursive: true })
+        return found
+      },
       close: async () => rmSync(dataDir, { recursive: true, force: true }),
     }
   }
@@ -64,6 +77,7 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
   return {
     env,
     open: () => fromPgPool(pool),
+    audit: check => check(fromPgPool(pool)),
     async close() {
       await pool.end()
       await drop()
@@ -75,10 +89,11 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
 export type Act = () => Promise<HttpResponse | void>
 
 /** Asks again until the database of the dead host is free: on Postgres its transaction takes a moment to be over. */
-export async function responded(act: Act): Promise<HttpResponse | void> {
+export async function responded<R extends HttpResponse | void>(act: () => Promise<R>): Promise<R> {
   for (let tries = 1; ; tries += 1) {
     const response = await act()
-    if (response?.status !== 503 || tries === 100) return response
+    const waits = response?.status === 503 || response?.body['error'] === 'request_in_progress'
+    if (!waits || tries === 100) return response
     await delay(20)
   }
 }

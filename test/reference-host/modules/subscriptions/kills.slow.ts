@@ -1,61 +1,16 @@
 // Kills a host at every statement of everything that changes a pay-in, on both databases, and sends the same
 // to the next host.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import Database from 'libsql'
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { killsBefore, killsDuring } from '../../harness/kill-place.ts'
+import { freshPlace, killsBefore, killsDuring, responded } from '../../harness/kill-place.ts'
 import { auditMoney } from './audit.ts'
 import { startEvm } from '../../../harness/chain/evm.ts'
-import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import type { HttpResponse } from '../../../harness/host.ts'
 import { payinOf } from '../../harness/money.ts'
 import { chainUser, payinChain } from '../../harness/paid-host.ts'
 import { STEPS, type Attempt, type StepContext } from './kill-steps.ts'
 import { startKillableHost, type Kill } from './killable-host.ts'
 
 type StoreName = 'postgres' | 'sqlite'
-interface Place {
-  readonly env: Readonly<Record<string, string>>
-  /** Checks what a killed host left behind. */
-  audit(): Promise<readonly string[]>
-  close(): Promise<void>
-}
-
-async function freshPlace(store: StoreName): Promise<Place> {
-  if (store === 'sqlite') {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
-    return {
-      env: { DATA_DIR: dataDir },
-      async audit() {
-        // Opening the file itself would recover it before the next host does.
-        const copy = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
-        cpSync(dataDir, copy, { recursive: true, filter: path => !path.endsWith('host.sock') })
-        const database = new Database(join(copy, 'host.sqlite'))
-        const found = await auditMoney(fromSqlite(database), 'sqlite')
-        database.close()
-        rmSync(copy, { recursive: true })
-        return found
-      },
-      close: async () => rmSync(dataDir, { recursive: true, force: true }),
-    }
-  }
-  const { env, drop } = await hostStoresEnv('postgres')
-  const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
-  return {
-    env,
-    audit: () => auditMoney(fromPgPool(pool), 'postgres'),
-    async close() {
-      await pool.end()
-      await drop()
-    },
-  }
-}
 
 const CAP = 10_000_000
 /**
@@ -69,16 +24,6 @@ function further(store: StoreName, statements: readonly string[]): readonly Kill
     { moment: 'after', at: statements.length },
     ...during.map(at => ({ moment: 'during', at }) as const),
   ]
-}
-
-/** Repeats until there is a response: on Postgres it takes a moment until a killed host's transaction ends. */
-async function repeatUntilResponded(attempt: Attempt): Promise<HttpResponse | void> {
-  for (let tries = 1; ; tries += 1) {
-    const response = await attempt.again()
-    if (!response || response.status === 200 || tries === 100) return response
-    if (response.status !== 503 && response.body['error'] !== 'request_in_progress') return response
-    await delay(20)
-  }
 }
 
 /** The expected state of a step's account. */
@@ -97,7 +42,7 @@ async function checkAccount(
   title: string,
 ) {
   const { status, cause, change } = attempt
-  const response = await repeatUntilResponded(attempt)
+  const response = await responded(() => attempt.again())
   const repeat = response && (await attempt.again())
   const payin = response ? payinOf(response) : attempt.payin
   if (repeat) t.match(repeat, { status: 200, body: response.body }, `${title}: the response stays`)
@@ -170,7 +115,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
           const { died, statements } = await host.killing(at, attempt.act)
           if (died) {
             deaths += 1
-            t.same(await place.audit(), [], title)
+            t.same(await place.audit(db => auditMoney(db, store)), [], title)
             await host.restart()
           }
           await checkAccount(t, context, account, attempt, title)
@@ -186,7 +131,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
         t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements, ${seconds} s`)
       }
       await host.kill()
-      t.same(await place.audit(), [], 'in the end')
+      t.same(await place.audit(db => auditMoney(db, store)), [], 'in the end')
     },
   )
 }

@@ -1,10 +1,6 @@
 // Kills a host at every statement of everything that changes a payment by card, on both databases, and sends the same to the next
 // host: ledger, transactions, caps and authorizations agree afterwards, and each thing has happened once.
 import { randomUUID } from 'node:crypto'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
@@ -17,21 +13,13 @@ import {
   networkRequest,
   type CardUser,
 } from '../../../harness/card-payments.ts'
-import { openDatabaseOf } from '../../../../harness/database-rows.ts'
-import { hostStoresEnv } from '../../../../harness/host-stores.ts'
 import { bootstrapUser, type HttpResponse } from '../../../../harness/host.ts'
 import * as internals from '../../../../harness/internals.ts'
-import { killsBefore } from '../../../harness/kill-place.ts'
+import { freshPlace, killsBefore, responded } from '../../../harness/kill-place.ts'
 import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../../subscriptions/killable-host.ts'
 
 type StoreName = 'postgres' | 'sqlite'
-interface Place {
-  readonly env: Readonly<Record<string, string>>
-  /** Checks what a killed host left behind. */
-  audit(): Promise<readonly string[]>
-  close(): Promise<void>
-}
 
 /** The caps of all policies have one counter here, so it must show what the authorizations hold or have cleared. */
 const CAPS = `select
@@ -58,36 +46,6 @@ async function auditCards(db: SqlClient): Promise<readonly string[]> {
   for (const [name, value] of Object.entries(row))
     if (toInteger(value) !== 0) found.push(`${name}: ${toInteger(value)} more than the authorizations say`)
   return found
-}
-
-async function freshPlace(store: StoreName): Promise<Place> {
-  if (store === 'sqlite') {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-card-kills-'))
-    return {
-      env: { DATA_DIR: dataDir },
-      async audit() {
-        // Opening the file itself would recover it before the next host does.
-        const copy = mkdtempSync(join(tmpdir(), 'gatewright-card-kills-'))
-        cpSync(dataDir, copy, { recursive: true, filter: path => !path.endsWith('host.sock') })
-        const { db, close } = openDatabaseOf({ DATA_DIR: copy })
-        const found = await auditCards(db)
-        await close()
-        rmSync(copy, { recursive: true })
-        return found
-      },
-      close: async () => rmSync(dataDir, { recursive: true, force: true }),
-    }
-  }
-  const { env, drop } = await hostStoresEnv('postgres')
-  const { db, close } = openDatabaseOf(env)
-  return {
-    env,
-    audit: () => auditCards(db),
-    async close() {
-      await close()
-      await drop()
-    },
-  }
 }
 
 interface Bench {
@@ -150,16 +108,6 @@ function statusOf({ body }: HttpResponse): unknown {
   return authorization?.['status'] ?? (decision?.['approved'] === true ? 'approved' : decision)
 }
 
-/** Repeats until there is a response: on Postgres it takes a moment until a killed host's transaction ends. */
-async function responded({ act }: Attempt): Promise<HttpResponse> {
-  for (let tries = 1; ; tries += 1) {
-    const response = await act()
-    const waits = response.status === 503 || response.body['error'] === 'request_in_progress'
-    if (!waits || tries === 100) return response
-    await delay(20)
-  }
-}
-
 /** Where else to kill besides before each statement: after the last, and on Postgres where a commit may be unknown. */
 function further(store: StoreName, statements: readonly string[]): readonly Kill[] {
   const commits = statements.flatMap((text, index) => (text.endsWith('commit') ? [index + 1] : []))
@@ -201,10 +149,10 @@ for (const store of ['postgres', 'sqlite'] as const) {
           const { died, statements } = await host.killing(at, attempt.act)
           if (died) {
             deaths += 1
-            t.same(await place.audit(), [], title)
+            t.same(await place.audit(auditCards), [], title)
             await host.restart()
           }
-          const response = await responded(attempt)
+          const response = await responded(() => attempt.act())
           t.equal(statusOf(response), attempt.status, `${title}: the response`)
           t.equal(statusOf(await attempt.act()), attempt.status, `${title}: the response stays`)
           balance -= attempt.costs
@@ -220,7 +168,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
         t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
       }
       await host.kill()
-      t.same(await place.audit(), [], 'in the end')
+      t.same(await place.audit(auditCards), [], 'in the end')
     },
   )
 }
