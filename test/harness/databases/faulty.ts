@@ -12,6 +12,21 @@ export type FaultyClients<Client> = Record<
   close(): Promise<void>
 }
 
+/** A store over each of these clients. */
+export async function faultyStores<Client, Store>(
+  clients: Promise<FaultyClients<Client>>,
+  storeOf: (client: Client) => Store,
+): Promise<FaultyClients<Store>> {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await clients
+  return {
+    healthy: storeOf(healthy),
+    cutBefore: storeOf(cutBefore),
+    cutAfter: storeOf(cutAfter),
+    malformed: storeOf(malformed),
+    close,
+  }
+}
+
 const HARMS = ['cutBefore', 'cutAfter', 'malformed'] as const
 
 async function faultyClients<Client>(

@@ -1,4 +1,5 @@
 // What the `body` schema of a route has checked is what an existing handler reads, on every server and without idempotency.
+import { once } from 'node:events'
 import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { scopeCatalogue } from '@gatewright/kernel'

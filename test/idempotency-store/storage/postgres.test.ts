@@ -6,7 +6,7 @@ import {
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
@@ -16,16 +16,9 @@ idempotencyStorageContract(runner, 'Postgres', async () => {
   return { connections: connections.map(db => postgresIdempotency(db)), close }
 })
 
-idempotencyStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateIdempotency)
-  return {
-    healthy: postgresIdempotency(healthy),
-    cutBefore: postgresIdempotency(cutBefore),
-    cutAfter: postgresIdempotency(cutAfter),
-    malformed: postgresIdempotency(malformed),
-    close,
-  }
-})
+idempotencyStorageFaults(runner, 'Postgres', () =>
+  faultyStores(faultyPostgres(migrateIdempotency), db => postgresIdempotency(db)),
+)
 
 t.test('returns running soon while another transaction has the key', async t => {
   const { connections, close } = await openKeptPostgres(2, migrateIdempotency)

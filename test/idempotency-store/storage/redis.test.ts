@@ -4,7 +4,7 @@ import type { Fault } from '@gatewright/kernel'
 import { fromNodeRedis, type RedisClient } from '@gatewright/kernel/redis'
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
-import { faultyRedis } from '../../harness/databases/faulty.ts'
+import { faultyRedis, faultyStores } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { startRedis } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
@@ -23,16 +23,9 @@ idempotencyStorageContract(runner, 'Redis without batching', async () => {
   }
 })
 
-idempotencyStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  return {
-    healthy: redisIdempotency(healthy),
-    cutBefore: redisIdempotency(cutBefore),
-    cutAfter: redisIdempotency(cutAfter),
-    malformed: redisIdempotency(malformed),
-    close,
-  }
-})
+idempotencyStorageFaults(runner, 'Redis', () =>
+  faultyStores(faultyRedis(), client => redisIdempotency(client)),
+)
 
 /** A storage over one connection, and the commands that it sends. */
 async function recording(t: Test) {

@@ -1,7 +1,7 @@
 import { migrateAliasUsage, postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
@@ -11,16 +11,9 @@ aliasUsageStorageContract(runner, 'Postgres', async () => {
   return { connections: connections.map(db => postgresAliasUsage(db)), close }
 })
 
-aliasUsageStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateAliasUsage)
-  return {
-    healthy: postgresAliasUsage(healthy),
-    cutBefore: postgresAliasUsage(cutBefore),
-    cutAfter: postgresAliasUsage(cutAfter),
-    malformed: postgresAliasUsage(malformed),
-    close,
-  }
-})
+aliasUsageStorageFaults(runner, 'Postgres', () =>
+  faultyStores(faultyPostgres(migrateAliasUsage), db => postgresAliasUsage(db)),
+)
 
 t.test('counts a batch once when it is sent again in a second open transaction', async t => {
   const { connections, close } = await openKeptPostgres(2, migrateAliasUsage)

@@ -1,7 +1,7 @@
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
-import { faultyRedis } from '../../harness/databases/faulty.ts'
+import { faultyRedis, faultyStores } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 
@@ -12,16 +12,9 @@ aliasUsageStorageContract(runner, 'Redis', async () => {
   return { connections: connections.map(client => redisAliasUsage(client, { prefix })), close }
 })
 
-aliasUsageStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  return {
-    healthy: redisAliasUsage(healthy, { prefix }),
-    cutBefore: redisAliasUsage(cutBefore, { prefix }),
-    cutAfter: redisAliasUsage(cutAfter, { prefix }),
-    malformed: redisAliasUsage(malformed, { prefix }),
-    close,
-  }
-})
+aliasUsageStorageFaults(runner, 'Redis', () =>
+  faultyStores(faultyRedis(), client => redisAliasUsage(client, { prefix })),
+)
 
 t.test('adds a batch in one round trip', async t => {
   const { connections, close } = await openRedis(1)

@@ -4,7 +4,7 @@ import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { countingProxy, postgresStatements } from '../../bench/shared-stores/counting-proxy.ts'
-import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
@@ -15,16 +15,9 @@ spendStorageContract(runner, 'Postgres', async () => {
   return { connections: connections.map(db => postgresSpends(db)), close }
 })
 
-spendStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateSpends)
-  return {
-    healthy: postgresSpends(healthy),
-    cutBefore: postgresSpends(cutBefore),
-    cutAfter: postgresSpends(cutAfter),
-    malformed: postgresSpends(malformed),
-    close,
-  }
-})
+spendStorageFaults(runner, 'Postgres', () =>
+  faultyStores(faultyPostgres(migrateSpends), db => postgresSpends(db)),
+)
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
 

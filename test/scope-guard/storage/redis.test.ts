@@ -1,7 +1,7 @@
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { faultyRedis } from '../../harness/databases/faulty.ts'
+import { faultyRedis, faultyStores } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 
@@ -10,16 +10,7 @@ spendStorageContract(runner, 'Redis', async () => {
   return { connections: connections.map(client => redisSpends(client)), expiresNatively: true, close }
 })
 
-spendStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  return {
-    healthy: redisSpends(healthy),
-    cutBefore: redisSpends(cutBefore),
-    cutAfter: redisSpends(cutAfter),
-    malformed: redisSpends(malformed),
-    close,
-  }
-})
+spendStorageFaults(runner, 'Redis', () => faultyStores(faultyRedis(), client => redisSpends(client)))
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 1, expiresAt: 1000 } as const
 

@@ -14,7 +14,7 @@ import {
 import { auditEntry, childOf, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { LOCK_WAITS } from '../../harness/databases/citus.ts'
-import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
@@ -55,29 +55,13 @@ collectsExactly(async () => {
 
 migratesAtOnce(migrateCredentials, db => postgresCredentials(db).keys.load('acc'))
 
-keyStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateCredentials)
-  const keys = (db: typeof healthy) => postgresCredentials(db).keys
-  return {
-    healthy: keys(healthy),
-    cutBefore: keys(cutBefore),
-    cutAfter: keys(cutAfter),
-    malformed: keys(malformed),
-    close,
-  }
-})
+keyStorageFaults(runner, 'Postgres', () =>
+  faultyStores(faultyPostgres(migrateCredentials), db => postgresCredentials(db).keys),
+)
 
-sessionStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateCredentials)
-  const sessions = (db: typeof healthy) => postgresCredentials(db).sessions
-  return {
-    healthy: sessions(healthy),
-    cutBefore: sessions(cutBefore),
-    cutAfter: sessions(cutAfter),
-    malformed: sessions(malformed),
-    close,
-  }
-})
+sessionStorageFaults(runner, 'Postgres', () =>
+  faultyStores(faultyPostgres(migrateCredentials), db => postgresCredentials(db).sessions),
+)
 
 /** Two simultaneous changes of a tree of sessions: the first commits when the second waits for it, or has not waited. */
 async function overlapping<First, Second>(

@@ -17,7 +17,7 @@ import {
 import { fromIoredis } from '@gatewright/kernel/redis'
 import t from 'tap'
 import { IOREDIS_SETTINGS } from '../../harness/databases/client-settings.ts'
-import { faultyRedis } from '../../harness/databases/faulty.ts'
+import { faultyRedis, faultyStores } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 import { readRedisFeed } from '../feeds.ts'
@@ -49,29 +49,11 @@ auditContract(runner, 'Redis', async () => {
   return { connections: stores, close }
 })
 
-keyStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  const keys = (client: typeof healthy) => redisCredentials(client).keys
-  return {
-    healthy: keys(healthy),
-    cutBefore: keys(cutBefore),
-    cutAfter: keys(cutAfter),
-    malformed: keys(malformed),
-    close,
-  }
-})
+keyStorageFaults(runner, 'Redis', () => faultyStores(faultyRedis(), client => redisCredentials(client).keys))
 
-sessionStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  const sessions = (client: typeof healthy) => redisCredentials(client).sessions
-  return {
-    healthy: sessions(healthy),
-    cutBefore: sessions(cutBefore),
-    cutAfter: sessions(cutAfter),
-    malformed: sessions(malformed),
-    close,
-  }
-})
+sessionStorageFaults(runner, 'Redis', () =>
+  faultyStores(faultyRedis(), client => redisCredentials(client).sessions),
+)
 
 t.test('refuses a prefix with braces, because the lanes would be in one slot', async t => {
   const { connections, close } = await openRedis(1)

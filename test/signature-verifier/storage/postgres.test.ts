@@ -9,7 +9,7 @@ import {
   nonceStorageFaults,
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
-import { faultyPostgres } from '../../harness/databases/faulty.ts'
+import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
@@ -21,16 +21,7 @@ const open = async () => {
 nonceStorageContract(runner, 'Postgres', open)
 challengeStorageContract(runner, 'Postgres', open)
 
-const hurt = async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateNonces)
-  return {
-    healthy: postgresNonces(healthy),
-    cutBefore: postgresNonces(cutBefore),
-    cutAfter: postgresNonces(cutAfter),
-    malformed: postgresNonces(malformed),
-    close,
-  }
-}
+const hurt = () => faultyStores(faultyPostgres(migrateNonces), db => postgresNonces(db))
 nonceStorageFaults(runner, 'Postgres', hurt)
 challengeStorageFaults(runner, 'Postgres', hurt)
 

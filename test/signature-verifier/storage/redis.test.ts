@@ -7,7 +7,7 @@ import {
   nonceStorageFaults,
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
-import { faultyRedis } from '../../harness/databases/faulty.ts'
+import { faultyRedis, faultyStores } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { redisService } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
@@ -19,16 +19,7 @@ const open = async () => {
 nonceStorageContract(runner, 'Redis', open)
 challengeStorageContract(runner, 'Redis', open)
 
-const hurt = async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  return {
-    healthy: redisNonces(healthy),
-    cutBefore: redisNonces(cutBefore),
-    cutAfter: redisNonces(cutAfter),
-    malformed: redisNonces(malformed),
-    close,
-  }
-}
+const hurt = () => faultyStores(faultyRedis(), client => redisNonces(client))
 nonceStorageFaults(runner, 'Redis', hurt)
 challengeStorageFaults(runner, 'Redis', hurt)
 

@@ -9,6 +9,7 @@ import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guar
 import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
 import t, { type Test } from 'tap'
 import { openMariaDb, startMariaDb } from './mariadb.ts'
+import { faultyStores } from '../../../harness/databases/faulty.ts'
 import { runner } from '../../../harness/runner.ts'
 import { checkHistories } from '../../../idempotency-store/storage/check-histories.ts'
 import { response, write } from '../../../idempotency-store/support.ts'
@@ -120,30 +121,13 @@ const afterCommit: Arm = async (proxy, _client, pool) => {
   }
 }
 
-idempotencyStorageFaults(runner, 'MariaDB', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await openFaulty(
-    migrateIdempotency,
-    afterStatement,
-  )
-  return {
-    healthy: mariadbIdempotency(healthy),
-    cutBefore: mariadbIdempotency(cutBefore),
-    cutAfter: mariadbIdempotency(cutAfter),
-    malformed: mariadbIdempotency(malformed),
-    close,
-  }
-})
+idempotencyStorageFaults(runner, 'MariaDB', () =>
+  faultyStores(openFaulty(migrateIdempotency, afterStatement), db => mariadbIdempotency(db)),
+)
 
-spendStorageFaults(runner, 'MariaDB', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await openFaulty(migrateSpends, afterCommit)
-  return {
-    healthy: mariadbSpends(healthy),
-    cutBefore: mariadbSpends(cutBefore),
-    cutAfter: mariadbSpends(cutAfter),
-    malformed: mariadbSpends(malformed),
-    close,
-  }
-})
+spendStorageFaults(runner, 'MariaDB', () =>
+  faultyStores(openFaulty(migrateSpends, afterCommit), db => mariadbSpends(db)),
+)
 
 /** Hosts of one database with a table `payments` of the team, whose writes spend. */
 async function openHosts(t: Test, hosts: number, size: number) {
