@@ -1,4 +1,7 @@
 import { fromSqlite, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Database from 'libsql'
 import t from 'tap'
 import { openSqlite } from '../../harness/stores.ts'
@@ -120,6 +123,50 @@ t.test('throws a fault for a failed statement, and runs the next in the queue', 
   await t.rejects(rows(db, 'insert into nowhere values (1)'), unavailable)
   await insert(db, 2)
   t.same(await ids(db), [2])
+})
+
+t.test('runs every transaction after a write that found the database locked by another process', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-locked-'))
+  const [writer, other] = [0, 1].map(() => new Database(join(folder, 'test.sqlite'))) as [
+    Database.Database,
+    Database.Database,
+  ]
+  t.teardown(() => {
+    for (const database of [writer, other]) database.close()
+    rmSync(folder, { recursive: true })
+  })
+  writer.exec('pragma journal_mode = wal; create table notes (id integer primary key, body text)')
+  const db = fromSqlite(writer)
+  await insert(db, 1)
+  for (const text of [
+    "insert into notes (id, body) values (2, 'x')",
+    "insert into notes (id, body) values (3, 'x') returning id",
+    "update notes set body = 'y' where id = 1",
+    "update notes set body = 'y' returning id",
+    'delete from notes where id = 9',
+    "with n as (select 4 as id) insert into notes (id, body) select id, 'x' from n",
+    'create table others (id integer)',
+  ]) {
+    other.exec('begin immediate')
+    await t.rejects(rows(db, text), unavailable, `locked: ${text}`)
+    await t.rejects(
+      db.transaction(tx => ids(tx)),
+      unavailable,
+    )
+    other.exec('commit')
+    await t.resolves(
+      db.transaction(tx => ids(tx)),
+      `a transaction after ${text}`,
+    )
+    await t.resolves(rows(db, text), `again: ${text}`)
+  }
+  t.same(await ids(db), [1, 2, 3, 4])
+})
+
+t.test('runs a statement by itself that no transaction may hold', async t => {
+  const db = await open(t)
+  t.same(await rows(db, 'pragma foreign_keys'), [{ foreign_keys: 1 }])
+  await t.resolves(rows(db, 'vacuum'))
 })
 
 t.test('throws a fault and rolls back when a constraint fails at the commit', async t => {

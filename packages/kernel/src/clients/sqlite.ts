@@ -48,6 +48,30 @@ function createRunner(
   }
 }
 
+/** Reads, and what SQLite refuses or ignores in a transaction. */
+const OUTSIDE_TRANSACTION = /^\s*(?:select|pragma|vacuum|attach|detach)\b/i
+
+/**
+ * Runs one statement of its own. A write gets a transaction: outside one, libsql leaves a write that finds the database locked by another
+ * process in progress, and no transaction could begin before the same write ran again.
+ */
+function runAlone(database: SqliteDatabase, text: string, run: () => { rows: SqlRow[] }): { rows: SqlRow[] } {
+  if (OUTSIDE_TRANSACTION.test(text)) return run()
+  database.exec('begin immediate')
+  try {
+    const result = run()
+    database.exec('commit')
+    return result
+  } catch (error) {
+    try {
+      database.exec('rollback')
+    } catch {
+      // SQLite itself has rolled the transaction back.
+    }
+    throw error
+  }
+}
+
 /**
  * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after the
  * other on `writer`, so a statement of another caller never joins an open transaction. Transactions that wait at the same time
@@ -69,7 +93,7 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
       assertOutsideTransactionScope(db)
       return read && /^\s*select\b/i.test(text)
         ? orFault('sqlite', async () => read(text, values))
-        : queue.alone(() => orFault('sqlite', async () => write(text, values)))
+        : queue.alone(() => orFault('sqlite', async () => runAlone(writer, text, () => write(text, values))))
     },
     async transaction(work) {
       assertOutsideTransactionScope(db)
