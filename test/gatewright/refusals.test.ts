@@ -2,6 +2,8 @@
 // and a malformed `Authorization` is 400 in all of them (RFC 6750 section 3.1).
 import { Fault } from '@gatewright/kernel'
 import { memoryStore } from 'gatewright/memory'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { BINDINGS, send, withOptions, type Received, type Sent } from './refusals.ts'
 import { createWorld, type World } from './world.ts'
@@ -194,6 +196,22 @@ const PHRASES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
+/** The components of docs/openapi-errors.md, as a team copies them into its document. */
+const COMPONENTS = (
+  JSON.parse(/```json\n(.*?)\n```/s.exec(readFileSync('docs/openapi-errors.md', 'utf8'))?.[1] ?? '') as {
+    components: {
+      responses: { Refused: { content: Record<string, object> } }
+      schemas: { Refusal: object; Problem: object }
+    }
+  }
+).components
+const mediaTypes = Object.keys(COMPONENTS.responses.Refused.content)
+const ajv = new Ajv2020({ strict: true })
+const schemas = {
+  plain: { mediaType: 'application/json', fits: ajv.compile(COMPONENTS.schemas.Refusal) },
+  problem: { mediaType: 'application/problem+json', fits: ajv.compile(COMPONENTS.schemas.Problem) },
+}
+
 /** Removes what differs by the moment. */
 const stable = ({ resetsAt: _resetsAt, ...members }: Record<string, unknown>): Record<string, unknown> =>
   members
@@ -251,6 +269,8 @@ for (const [binding, start] of Object.entries(BINDINGS))
             ? /^application\/json(?:; ?charset=utf-8)?$/
             : /^application\/problem\+json(?:; ?charset=utf-8)?$/
         t.match(response.type, type, title)
+        const { mediaType, fits } = schemas[errors]
+        t.ok(mediaTypes.includes(mediaType) && fits(json), `${title}: fits docs/openapi-errors.md`)
         t.match(json, expected.members ?? {}, title)
         if (challenge) t.match(response.challenge, challenge, title)
         t.equal(response.retryAfter !== undefined, retries === true, `${title}: Retry-After`)

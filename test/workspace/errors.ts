@@ -73,7 +73,7 @@ internal text.
 - The host adds \`docs\`, a link to the code or rule below (\`ERRORS_PAGE\`; each host has this list at \`/errors\`), and \`requestId\`, by which
   [the request](requests.md) is found. A 404 or 409 of a write has it in the header field \`X-Request-Id\` only, because a replay repeats its body to the byte.
 - Partner responses also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\`, a list of one.
-- The host sends no problem documents (RFC 9457). Embedders do by \`errors: 'problem'\`; the code is \`code\`.
+- The host sends no problem documents (RFC 9457). Embedders do by \`errors: 'problem'\`; the code is \`code\` ([OpenAPI](openapi-errors.md)).
 
 ## Codes
 

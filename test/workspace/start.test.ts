@@ -31,15 +31,18 @@ function loadedWith(path: string, seen = new Set<string>()): Set<string> {
   return packages
 }
 
-t.test('a host loads the client of a store, viem and Koa when its configuration or its serving needs them', async t => {
-  const loaded = loadedWith('packages/reference-host/src/composition/serve.ts')
-  for (const name of ['ajv', 'jose']) t.ok(loaded.has(name), `${name} was found`)
-  for (const name of ['redis', 'pg', 'libsql', 'viem', 'commander', 'koa']) t.notOk(loaded.has(name), name)
-  t.ok(loadedWith('packages/host/src/storage/redis.ts').has('redis'))
-  t.ok(loadedWith('packages/host/src/http/app.ts').has('koa'), 'a host that serves loads it')
-  t.ok(loadedWith('packages/host/src/cli/program.ts').has('commander'))
-  t.notOk(loadedWith('packages/reference-host/src/index.ts').has('commander'), 'by whoever starts a host')
-})
+t.test(
+  'a host loads the client of a store, viem and Koa when its configuration or its serving needs them',
+  async t => {
+    const loaded = loadedWith('packages/reference-host/src/composition/serve.ts')
+    for (const name of ['ajv', 'jose']) t.ok(loaded.has(name), `${name} was found`)
+    for (const name of ['redis', 'pg', 'libsql', 'viem', 'commander', 'koa']) t.notOk(loaded.has(name), name)
+    t.ok(loadedWith('packages/host/src/storage/redis.ts').has('redis'))
+    t.ok(loadedWith('packages/host/src/http/app.ts').has('koa'), 'a host that serves loads it')
+    t.ok(loadedWith('packages/host/src/cli/program.ts').has('commander'))
+    t.notOk(loadedWith('packages/reference-host/src/index.ts').has('commander'), 'by whoever starts a host')
+  },
+)
 
 t.test('operator commands are loaded when one runs, not by whoever imports the host', async t => {
   const loaded = new Set<string>()
