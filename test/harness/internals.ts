@@ -118,6 +118,7 @@ export * from '#packages/reference-host/dist/providers/decimal.js'
 export * from '#packages/reference-host/dist/providers/deposits/port.js'
 export * from '#packages/reference-host/dist/providers/ports.js'
 export * from '#packages/reference-host/dist/providers/withdrawals/port.js'
-// Types of one name in two of these files.
+/** One of two types of this name in these files. @public */
 export type { Attention } from '#packages/reference-host/dist/modules/cards/authorizations/store.js'
+/** The same. @public */
 export type { LedgerFindings } from '#packages/host/dist/ledger/check.js'

@@ -60,7 +60,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
         const statuses: string[] = []
         for (const each of sent) {
           const { status, replayed, json } = await send(world, url, each)
-          statuses.push(`${status} ${replayed ? 'replayed' : (json['error'] ?? 'done')}`)
+          statuses.push(`${status} ${replayed ? 'replayed' : ((json as { error?: string }).error ?? 'done')}`)
         }
         t.same(
           statuses,
