@@ -1,4 +1,4 @@
-// An agent that may pay up to 50 USD a day, and 25 USD at once, by its own. Whatever it tries, the caps hold.
+// An agent that may pay up to 50 USD a day, 25 USD at once, and no casino, by its own. Whatever it tries, the policy holds.
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { gatewright } from 'gatewright/express'
@@ -9,15 +9,15 @@ import { z } from 'zod'
 const gateway = testGateway({
   issuer: 'https://auth.example/',
   audience: 'https://payments.example',
-  policy: { dailySpendCapCents: 5_000, maxAuthAmountCents: 2_500 },
+  policy: { dailySpendCapCents: 5_000, maxAuthAmountCents: 2_500, denyPayees: ['Casino'] },
 })
 const gw = gatewright(gateway.options)
 const pay = gw.write(
   'payments.create',
   {
     scope: 'payments.write',
-    body: z.object({ amountCents: z.number().int().positive(), shop: z.string().max(60) }),
-    spends: body => ({ amountCents: body.amountCents, currency: 'USD' }),
+    body: z.object({ amountCents: z.number().int().positive(), shop: z.string().min(1).max(60) }),
+    spends: body => ({ amountCents: body.amountCents, currency: 'USD', payee: body.shop }),
   },
   ({ body, effectId }) => ({ status: 201, body: { id: effectId, shop: body.shop } }),
 )
@@ -46,11 +46,12 @@ async function agentPays(shop: string, amountCents: number): Promise<void> {
   )
 }
 
-console.log('An agent that may pay 50.00 USD a day and 25.00 USD at once:\n')
+console.log('An agent that may pay 50.00 USD a day, 25.00 USD at once, and no casino:\n')
 await agentPays('Groceries', 2_000)
 await agentPays('Laptop', 90_000)
 await agentPays('Train', 2_500)
 await agentPays('Dinner', 1_000)
+await agentPays('Casino', 500)
 await agentPays('Coffee', 500)
-console.log('\nNext: change the caps in examples/agent-allowance/main.ts, or read docs/policies.md.')
+console.log('\nNext: change the policy in examples/agent-allowance/main.ts, or read docs/policies.md.')
 server.close()
