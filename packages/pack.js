@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { noticesOf, packageOf } from './reference-host/browser/notices.js'
 
-/** @typedef {{ name: string, exports?: unknown, imports?: unknown, bin?: Record<string, string>, dependencies?: Record<string, string>, peerDependencies?: Record<string, string>, devDependencies?: Record<string, string> }} Manifest */
+/** @typedef {{ name: string, exports?: unknown, imports?: unknown, bin?: Record<string, string>, dependencies?: Record<string, string>, optionalDependencies?: Record<string, string>, peerDependencies?: Record<string, string>, devDependencies?: Record<string, string> }} Manifest */
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url))
 /** The package whose build makes its bundles. */
@@ -47,7 +47,7 @@ function entriesOf(name) {
  * @param {string} copy
  */
 async function writeBundles(name, copy) {
-  const { dependencies, peerDependencies } = manifestOf(name)
+  const { dependencies, optionalDependencies, peerDependencies } = manifestOf(name)
   const { metafile } = await build({
     absWorkingDir: join(ROOT, name),
     entryPoints: entriesOf(name),
@@ -60,7 +60,7 @@ async function writeBundles(name, copy) {
     platform: 'node',
     target: 'node20',
     // Imports by `#` depend on the runtime.
-    external: [...Object.keys({ ...dependencies, ...peerDependencies }), '#*'],
+    external: [...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }), '#*'],
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
