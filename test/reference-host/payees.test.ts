@@ -147,12 +147,17 @@ t.test('an access request may name a payee, and without one it is blocked by a l
         resource: { type: 'account', id: own },
       },
     })
-  t.match((await evaluate({ payee: 'country:DE' })).body, { decision: true })
+  t.match((await evaluate({ payee: ['country:DE'] })).body, { decision: true })
   t.match((await evaluate({ payee: ['merchant:m', 'country:DE'] })).body, { decision: true })
   const rules = [{ rule: 'payees', outcome: 'blocks', binds: true }]
-  t.match((await evaluate({ payee: 'country:FR' })).body, { decision: false, context: { rules } })
+  t.match((await evaluate({ payee: ['country:FR'] })).body, { decision: false, context: { rules } })
   t.match((await evaluate({})).body, { decision: false, context: { rules } })
-  t.match(await evaluate({ payee: '' }), { status: 400, body: { field: 'action.properties.payee' } })
+  for (const [payee, field] of [
+    ['country:DE', 'payee'],
+    [[], 'payee'],
+    [['country:DE', ''], 'payee.1'],
+  ] as const)
+    t.match(await evaluate({ payee }), { status: 400, body: { field: `action.properties.${field}` } })
 })
 
 t.test('the requests of a refused payment say whom it would have paid, and decide again with it', async t => {

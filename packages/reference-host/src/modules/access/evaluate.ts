@@ -17,8 +17,6 @@ type EvaluationServices = Pick<HostServices, 'issuer' | 'guard' | 'operationRule
 const MAX_RULES = 420
 const open = { additionalProperties: true }
 
-const payeeName = nameText(1, 200)
-
 const Body = Type.Object(
   {
     subject: Type.Object(
@@ -42,9 +40,11 @@ const Body = Type.Object(
                 }),
               ),
               payee: Type.Optional(
-                Type.Union([payeeName, Type.Array(payeeName, { minItems: 1, maxItems: 16 })], {
-                  description: 'Who would be paid. Default: nobody, which policies with payees block',
-                  expected: 'must be the name of a payee, or a list of at most 16',
+                Type.Array(nameText(1, 200), {
+                  minItems: 1,
+                  maxItems: 16,
+                  description:
+                    'Who would be paid, by all names that policies may list. Default: nobody, which policies with payees block',
                 }),
               ),
               currency: Type.Optional(
