@@ -61,6 +61,7 @@ const ELSEWHERE = [
   'delete from gw_payin_transfers',
   // Operator commands, and addresses that were paid before they were given out.
   'select account_id from gw_open_payins',
+  'select chain_id, tx_hash, log_index from gw_payin_transfers where settled = 1',
   'update gw_unmatched_transfers',
   'update gw_deposit_sources',
   'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
