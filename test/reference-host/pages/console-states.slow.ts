@@ -224,7 +224,7 @@ await t.test('the words of the navigation do not touch each other at 320 px', as
   await press(page, 'More')
   const words = await page.locator('.nav-link span').all()
   const boxes = (await Promise.all(words.map(word => word.boundingBox()))).flatMap(box => box ?? [])
-  t.equal(boxes.length, 10)
+  t.equal(boxes.length, 11)
   const ordered = boxes.toSorted((a, b) => a.y - b.y || a.x - b.x)
   for (const [place, { x, y, width }] of ordered.entries()) {
     const next = ordered[place + 1]
