@@ -168,7 +168,7 @@ const states: Readonly<Record<string, PageState>> = {
     await shows(page, 'No requests match these filters.')
   }),
   request: part(funded, 'Requests', async page => {
-    await page.getByRole('link', { name: 'Pay-in' }).first().click()
+    await page.getByRole('main').getByRole('table').getByRole('link', { name: 'Pay-in' }).last().click()
     await page.getByRole('dialog').waitFor()
   }),
   settings: part(funded, 'Settings'),
