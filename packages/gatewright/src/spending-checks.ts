@@ -13,11 +13,11 @@ const MAX_NAMED = 10
 /** Writes a text for the operator, once for each key. */
 export type Notice = (key: string, text: string) => void
 
-/** Writes a notice for money that nothing caps, for a cap that counts nothing, and for a policy about an operation that does not exist. */
+/** Writes a notice for money that nothing caps, for a cap or a list of payees that limits nothing, and for a policy about an operation that does not exist. */
 export interface SpendingChecks {
   /** Notes the rule of a declared operation. Without any policy, an operation that spends is a notice. */
   declared(rule: Rule): void
-  /** Compares policies with the operations that are declared by then. A cap that no operation can reach, and a name that none has, is a notice. */
+  /** Compares policies with the operations that are declared by then. A cap or a list of payees that no operation can reach, and a name that none has, is a notice. */
   compare(policies: readonly unknown[]): void
   /** Compares the classes of rate limits with the operations that are declared by then. A class that no operation has is a notice. */
   compareLimits(classes: readonly string[]): void
@@ -56,12 +56,15 @@ export function spendingChecks(hasPolicies: boolean, notice: Notice): SpendingCh
           `a policy names ${name}, and no operation of this server has that id, so the policy does nothing for it: declared are ${[...operations].slice(0, MAX_NAMED).join(', ')}`,
         )
       }
-      for (const cap of policies.flatMap(capsOf)) {
-        const option = cap === 'dailyWithdrawalCapCents' ? 'withdraws' : 'spends'
+      for (const rule of policies.flatMap(moneyRulesOf)) {
+        const option = rule === 'dailyWithdrawalCapCents' ? 'withdraws' : 'spends'
         if (option === 'spends' ? kinds.size > 0 : kinds.has('withdrawal')) continue
+        const amount = /payees$/i.test(rule)
+          ? '{ amountCents, currency, payee }'
+          : '{ amountCents, currency }'
         notice(
-          cap,
-          `the policy has ${cap}, and no write ${option}, so it limits nothing: give the write that moves the money ${option}: body => ({ amountCents, currency }), or leave ${cap} out`,
+          rule,
+          `the policy has ${rule}, and no write ${option}, so it limits nothing: give the write that moves the money ${option}: body => (${amount}), or leave ${rule} out`,
         )
       }
     },
@@ -108,11 +111,17 @@ export function comparingFirst(source: SessionPolicies, { compare }: SpendingChe
   }
 }
 
-/** The members of a policy that cap money. */
-function capsOf(policy: unknown): readonly string[] {
+/** The members of a policy that cap money, or say who may get it. */
+function moneyRulesOf(policy: unknown): readonly string[] {
   const { limits, ...members } = (policy ?? {}) as Policy
-  const caps = ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'] as const
-  const named: string[] = caps.filter(name => members[name] !== undefined)
+  const rules = [
+    'maxAuthAmountCents',
+    'dailySpendCapCents',
+    'dailyWithdrawalCapCents',
+    'payees',
+    'denyPayees',
+  ] as const
+  const named: string[] = rules.filter(name => members[name] !== undefined)
   const capsMoney =
     Array.isArray(limits) && limits.some((limit: unknown) => Object(limit).maxCents !== undefined)
   return capsMoney ? [...named, 'limits[].maxCents'] : named

@@ -1,5 +1,9 @@
+import { McpServer } from '@modelcontextprotocol/server'
+import { gatewright } from 'gatewright/fetch'
+import { mcp } from 'gatewright/mcp'
 import t from 'tap'
-import { CAP } from '../world.ts'
+import { z } from 'zod'
+import { CAP, createWorld } from '../world.ts'
 import { answerOf, callOf, createShop, denialOf, messageOf, type Sent } from './shop.ts'
 
 const BOTH = 'payments.read payments.write'
@@ -161,6 +165,35 @@ for (const era of ['modern', 'legacy'] as const) {
     },
   )
 }
+
+t.test(
+  'a handler that denies with 401 gives a result: the token of the client is not what is wrong',
+  async t => {
+    const world = createWorld()
+    const gw = gatewright({ ...world.options, peer: 'none' })
+    const { guardTool, handle } = mcp(gw, { peer: 'none' })
+    const serve = handle(() => {
+      const server = new McpServer({ name: 'shop', version: '1.0.0' })
+      const denied = { ok: false, code: 'not_linked', status: 401, message: 'No card is linked' } as const
+      guardTool(
+        server,
+        'cards.read',
+        { scope: 'payments.read', read: true },
+        { description: 'Reads the card.', inputSchema: z.strictObject({}) },
+        () => denied,
+      )
+      return server
+    })
+    for (const era of ['modern', 'legacy'] as const) {
+      const response = await serve(
+        callOf('cards.read', {}, { token: await world.token('payments.read'), era }),
+        undefined,
+      )
+      t.equal(response.status, 200)
+      t.match(denialOf(await answerOf(response)), { error: 'not_linked', message: 'No card is linked' })
+    }
+  },
+)
 
 t.test(
   'a batch of the old era does not pass the gate, and neither does a body that is no message',

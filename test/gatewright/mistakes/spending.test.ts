@@ -139,9 +139,11 @@ const CAPS: readonly [object, RegExp][] = [
     /has limits\[\]\.maxCents, and no write spends/,
   ],
   [{ dailyWithdrawalCapCents: 100 }, /has dailyWithdrawalCapCents, and no write withdraws/],
+  [{ payees: ['account:a'] }, /has payees, and no write spends, .*\(\{ amountCents, currency, payee \}\)/],
+  [{ denyPayees: ['account:a'] }, /has denyPayees, and no write spends/],
 ]
 
-t.test('a policy caps money, and no operation can reach the cap: 10 s after the start', async t => {
+t.test('a policy caps money or names payees, and no operation spends: 10 s after the start', async t => {
   for (const [policy, line] of CAPS) {
     const { options, lines } = mistaken({ policy })
     await afterStart(t, () => void gatewright(options).write('notes.create', write, paid))
@@ -150,7 +152,7 @@ t.test('a policy caps money, and no operation can reach the cap: 10 s after the 
 })
 
 t.test(
-  'a policy caps money, and no operation can reach the cap: when a session is first checked',
+  'a policy caps money or names payees, and no operation spends: when a session is first checked',
   async t => {
     for (const [policy, line] of CAPS)
       for (const changes of [{ policy }, { policies: () => [policy] }, { policies: async () => [policy] }]) {
@@ -169,6 +171,7 @@ t.test('says nothing of caps that an operation reaches, or that count no money',
     [{ dailySpendCapCents: 100 }, { withdraws: () => usd(1) }],
     [{ dailyWithdrawalCapCents: 100 }, { withdraws: () => usd(1) }],
     [{ dailyWithdrawalCapCents: 100 }, { spends: 'withdrawal' }],
+    [{ payees: ['account:a'], denyPayees: ['account:b'] }, { spends: () => usd(1) }],
     [{ limits: [{ operations: ['notes.*'], window: 'day', maxCount: 1 }] }, {}],
     [{ allowCardSecrets: true }, {}],
   ]

@@ -13,8 +13,8 @@ import {
   type RegisteredTool,
 } from '@modelcontextprotocol/server'
 import type { ReadTool, ToolTexts, TransactionTool, WriteTool } from './options.ts'
-import type { ToolResult } from './result.ts'
-import { hideTools, isChallenge, toolRegistrar, type Calling, type CallingOf } from './tools.ts'
+import { asksForCredential, type ToolResult } from './result.ts'
+import { hideTools, toolRegistrar, type Calling, type CallingOf } from './tools.ts'
 
 export type { ToolResult } from './result.ts'
 
@@ -160,7 +160,7 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
         received.set(authInfo, { message, isHttp: true, session, method: read.value['method'] })
         const response = await fetch(request, { parsedBody: read.value, authInfo })
         const challenge = await message.denied()
-        return challenge && isChallenge(challenge) ? toResponse(challenge) : message.sent(response)
+        return challenge && asksForCredential(challenge) ? toResponse(challenge) : message.sent(response)
       }
       return (request, ...beside) => tools.keep(serve(request, beside[0] as Env))
     },

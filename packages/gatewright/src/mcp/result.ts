@@ -1,6 +1,6 @@
 import { denialResponse, failureResponse } from '@gatewright/http/internal/tools'
 import type { Outcome, Render } from '@gatewright/http/internal'
-import type { Denial } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { missingIntent, type Intent } from './intent.ts'
 
@@ -42,9 +42,9 @@ const NEXT_OF_READ: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes the renderer of the outcomes of a tool: the result of the tool, and denials and failures as results that a model can act on. A denial
- * that another credential would avoid is rendered by `otherwise`: the client, not the model, gets that credential. `effectIdOf` returns the
- * id of the effect.
+ * Makes the renderer of the outcomes of a tool: the result of the tool, and denials and failures as results that a model can act on. With
+ * `otherwise`, it renders denials that ask for another credential: the client, not the model, gets that credential. `effectIdOf` returns
+ * the id of the effect.
  */
 export function toolRender(
   tool: RenderedTool,
@@ -52,7 +52,7 @@ export function toolRender(
   effectIdOf: () => string | undefined,
 ): Render {
   return (outcome, context) => {
-    if (otherwise && outcome.kind === 'denial' && isChallenge(outcome.denial))
+    if (otherwise && outcome.kind === 'denial' && asksForCredential(outcome.denial))
       return otherwise(outcome, context)
     if (outcome.kind === 'response') {
       const { body = ANSWER_TOO_LONG, ...response } = outcome.response
@@ -63,12 +63,14 @@ export function toolRender(
   }
 }
 
-/** Whether a denial asks for another credential: it has a challenge, or none is needed because it is a 401. */
-const isChallenge = ({
+/** Whether a denial, or its response, asks for another credential: it is a 401, or has a challenge. */
+export const asksForCredential = ({
   status,
   headers = [],
-}: Denial & { readonly headers?: readonly (readonly [string, string])[] }): boolean =>
-  status === 401 || headers.some(([name]) => name.toLowerCase() === 'www-authenticate')
+}: {
+  readonly status: number
+  readonly headers?: readonly HeaderField[]
+}): boolean => status === 401 || headers.some(([name]) => name.toLowerCase() === 'www-authenticate')
 
 /** The result of a repeat whose first response was too long to be stored. */
 const ANSWER_TOO_LONG: CallToolResult = {

@@ -14,7 +14,7 @@ import type {
 import { writeRequestOf } from '../requests.ts'
 import { assertArguments, canonicalJson, intentKey } from './intent.ts'
 import { checkedTool, type AnyTool, type CheckedTool, type ToolTexts } from './options.ts'
-import { toolRender, type ToolResult } from './result.ts'
+import { asksForCredential, toolRender, type ToolResult } from './result.ts'
 
 type AnyGate = Gate<string, Access, SpendHold>
 /** The handler of a tool of any kind. */
@@ -98,11 +98,12 @@ export function toolRegistrar({
         assertArguments(name, intent, inputSchema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }))
       routeOf()
     }
-    const renderOf = ({ message, isHttp }: Calling) =>
-      toolRender(
-        { intent, hasOutputSchema: outputSchema !== undefined },
-        isHttp ? gate.settings.render : undefined,
-        () => message.effectId,
+    const rendered = { intent, hasOutputSchema: outputSchema !== undefined }
+    /** A denial of the caller is the response to an HTTP request. Once the tool is called, every outcome is a result. */
+    const authorize = ({ message, isHttp }: Calling) =>
+      message.authorize(
+        routeOf(),
+        toolRender(rendered, isHttp ? gate.settings.render : undefined, () => message.effectId),
       )
     const registered = server.registerTool(
       name,
@@ -113,9 +114,9 @@ export function toolRegistrar({
         annotations: { readOnlyHint: checked.kind === 'read', idempotentHint: true, ...annotations },
         async scopeChallenge({ authInfo }) {
           const calling = callingOf(server, { http: authInfo ? { authInfo } : {} })
-          const denied = calling && (await calling.message.authorize(routeOf(), renderOf(calling)))
+          const denied = calling && (await authorize(calling))
           // The message has its response, which is sent instead of this one.
-          return denied && isChallenge(denied) ? { scopes: ['denied'] } : undefined
+          return calling?.isHttp && denied && asksForCredential(denied) ? { scopes: ['denied'] } : undefined
         },
       },
       async (args: unknown, context): Promise<CallToolResult> => {
@@ -123,7 +124,7 @@ export function toolRegistrar({
         if (!calling)
           throw new TypeError(`${name} is guarded: serve its server by handle or local of gatewright/mcp`)
         const { message } = calling
-        const denied = await message.authorize(routeOf(), renderOf(calling))
+        const denied = await authorize(calling)
         const given = (args ?? {}) as Record<string, unknown>
         const { signal, ['_meta']: meta } = context.mcpReq
         const response =
@@ -135,6 +136,7 @@ export function toolRegistrar({
                 key: intent && intentKey(intent, given, meta),
                 body: new TextEncoder().encode(canonicalJson(given)),
                 connection: { ended: signal.aborted, signal },
+                render: toolRender(rendered, undefined, () => message.effectId),
               },
               routeOf().run,
             ),
@@ -147,13 +149,6 @@ export function toolRegistrar({
     return registered
   }
 }
-
-/** Whether a response asks for another credential, so that it is sent instead of a result. */
-export const isChallenge = ({
-  headers,
-}: {
-  readonly headers: readonly (readonly [string, string])[]
-}): boolean => headers.some(([name]) => name.toLowerCase() === 'www-authenticate')
 
 /** The schema of arguments as clients are told it. The gate checks them, and its denial names the field. */
 function unchecked(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {

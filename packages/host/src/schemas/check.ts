@@ -29,6 +29,8 @@ interface SchemaProblem {
   readonly path: readonly string[]
   /** A sentence that starts with the member's name, or with `body`. */
   readonly message: string
+  /** Whether the member is required and missing. */
+  readonly isMissing: boolean
 }
 
 /**
@@ -83,8 +85,9 @@ function patternWords(pattern: string, description: unknown): string {
 
 function explain(error: ErrorObject): SchemaProblem {
   const path = error.instancePath.split('/').slice(1)
-  if (error.keyword === 'required') path.push(String(error.params['missingProperty']))
-  return { path, message: `${path.join('.') || 'body'} ${expectation(error)}` }
+  const isMissing = error.keyword === 'required'
+  if (isMissing) path.push(String(error.params['missingProperty']))
+  return { path, message: `${path.join('.') || 'body'} ${expectation(error)}`, isMissing }
 }
 
 function expectation({ keyword, params, message, parentSchema }: ErrorObject): string {

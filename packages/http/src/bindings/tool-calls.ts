@@ -36,6 +36,8 @@ export interface ToolCall {
   /** The arguments as JSON, in a form that is the same for equal arguments. */
   readonly body: Uint8Array
   readonly connection: Connection
+  /** Renders the outcome. */
+  readonly render: Render
 }
 
 /** One message of a client, which may call one tool. */
@@ -83,8 +85,7 @@ export class ToolMessage {
   }
 
   /**
-   * Decides whether the caller may call a tool, once. Returns the denial of a caller who may not, rendered by `render`, as is every outcome
-   * of the call.
+   * Decides whether the caller may call a tool, once. Returns the denial of a caller who may not, rendered by `render`.
    */
   authorize(route: Route<OpenCall>, render: Render): Promise<WireResponse | undefined> {
     if (this.#authorized?.route === route) return this.#authorized.denied
@@ -104,11 +105,12 @@ export class ToolMessage {
   /** Runs the call of an authorized caller, or finds the response of an earlier run. Ends whether or not the client is still connected. */
   async run(
     route: Route<OpenCall>,
-    { key, body, connection }: ToolCall,
+    { key, body, connection, render }: ToolCall,
     handle: CompleteRoute<OpenCall>['run'],
   ): Promise<WireResponse> {
     const entered = this.#enter()
     if (!entered.ok) return entered.response
+    entered.value.render = render
     this.#key = key
     const started = await route.start(entered.value, this.#incoming(body, connection))
     return started.ok ? finish(started.value, handle) : started.response

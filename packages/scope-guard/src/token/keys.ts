@@ -99,12 +99,18 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
     new Response(await fetchDocument(address, timeoutMs, headers))
   // Loaded when keys are first needed, because a process starts faster without it.
   const load = async (): Promise<ReturnType<typeof createRemoteJWKSet>> => {
-    const { createRemoteJWKSet, customFetch } = await import('jose/jwks/remote')
-    return createRemoteJWKSet(target, {
-      cacheMaxAge: maxAgeMs,
-      cooldownDuration: cooldownMs,
-      [customFetch]: fetchKeys,
-    })
+    try {
+      const { createRemoteJWKSet, customFetch } = await import('jose/jwks/remote')
+      return createRemoteJWKSet(target, {
+        cacheMaxAge: maxAgeMs,
+        cooldownDuration: cooldownMs,
+        [customFetch]: fetchKeys,
+      })
+    } catch (error) {
+      // The next call tries again: a process may be out of file descriptors for a moment.
+      loading = undefined
+      throw error
+    }
   }
   let loading: ReturnType<typeof load> | undefined
   const reload = async ({ reload }: Awaited<ReturnType<typeof load>>): Promise<void> => {

@@ -29,7 +29,7 @@ export function bodySchema(operation: Pick<Operation, 'body' | 'unknownMembers'>
 
 /** Adds to the problem of a missing member the unknown member beside it that may be meant. */
 function withNearest({ body }: Pick<Operation, 'body'>, value: unknown, problem: Problem): Problem {
-  if (!problem?.message.endsWith(' is required')) return problem
+  if (!problem?.isMissing) return problem
   const missing = problem.path.at(-1) as string
   const above = problem.path.slice(0, -1).join('.')
   for (const { path } of unknownMembers(body, value)) {
