@@ -127,11 +127,12 @@ export function exceeded(
   used: number,
 ): GuardDenial & SpendDenial {
   const counter = counters[index] as CounterItem
-  const { item, rule, policyId, window } = counter
+  const { item, rule, policyId, window, timeZone } = counter
   const { unit, cap, amount, expiresAt } = item
   const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
   const remaining = Math.max(0, cap - used)
-  const block = { rule, policyId, window, unit, remaining, resetsAt, requested: amount, limit: cap }
+  const zone = timeZone === undefined ? {} : { timeZone }
+  const block = { rule, policyId, window, ...zone, unit, remaining, resetsAt, requested: amount, limit: cap }
   return policyDenial(block, exceededMessage(counter, remaining, counters))
 }
 

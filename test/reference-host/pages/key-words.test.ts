@@ -54,6 +54,11 @@ t.test('says in a sentence what a key may do', async t => {
   t.match(says(agent, { limits: [month, cards] }), /^May pay up to 500\.00 USD a month\./)
   t.match(says(agent, { limits: [month, cards] }), /At most 1 new card in total\.$/)
   t.equal(says(ALL), 'May pay as much as your balance holds. May withdraw, see card numbers and make keys.')
+  const week = { operations: ['deposits.create'], window: 'week', maxCents: 500 } as const
+  t.match(
+    says(agent, { limits: [week], timeZone: 'Europe/Berlin' }),
+    /At most 5\.00 USD a week for .*\. Days begin at midnight in Europe\/Berlin\.$/,
+  )
   const withdrawals = { dailyWithdrawalCapCents: 2000 }
   t.match(says(ALL, withdrawals), /May withdraw up to 20\.00 USD a day, see card numbers and make keys\./)
   t.match(says(ALL, { ...withdrawals, dailySpendCapCents: 500 }), /May withdraw up to 5\.00 USD a day,/)

@@ -33,10 +33,14 @@ const allowed = fc.oneof(
 const payees = fc.subarray(['account:a', 'account:b', 'merchant:m', 'country:DE'])
 
 const limit = fc.oneof(
-  fc.record({ operations, window: fc.constantFrom('operation', 'day', 'month', 'total'), maxCents: cents }),
   fc.record({
     operations,
-    window: fc.constantFrom('day', 'month', 'total'),
+    window: fc.constantFrom('operation', 'day', 'week', 'month', 'total'),
+    maxCents: cents,
+  }),
+  fc.record({
+    operations,
+    window: fc.constantFrom('day', 'week', 'month', 'total'),
     maxCount: fc.integer({ min: 0, max: 4 }),
   }),
 )
@@ -54,6 +58,7 @@ export const policy: fc.Arbitrary<Policy> = fc
       denyOperations: operations,
       allowOperations: allowed,
       limits: fc.array(limit, { maxLength: 3 }),
+      timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/Santiago', 'Asia/Kathmandu'),
       payees,
       denyPayees: payees,
       allowedIps: fc.subarray(
@@ -71,7 +76,7 @@ export const policy: fc.Arbitrary<Policy> = fc
     },
     { requiredKeys: [] },
   )
-  // Half of the members away, at random: a policy with all twelve blocks nearly everything.
+  // Half of the members away, at random: a policy with all of them blocks nearly everything.
   .chain(full =>
     fc
       .subarray(Object.keys(full) as (keyof Policy)[])
@@ -140,6 +145,23 @@ export function centsOf(amount: number, currency: string): number | undefined {
   const rate = RATES[currency]
   return rate === undefined ? undefined : Math.ceil(amount * rate)
 }
+
+/**
+ * When the calls of a run begin: before the end of a month, or before the clocks of Berlin or Santiago change. In Santiago, they skip
+ * midnight.
+ */
+export const begins = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(START) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      Date.UTC(2026, 2, 28, 20),
+      Date.UTC(2026, 9, 24, 18),
+      Date.UTC(2026, 8, 5, 20),
+      Date.UTC(2026, 3, 4, 20),
+    ),
+  },
+)
 
 export const calls = fc.array(call, { minLength: 1, maxLength: 12 })
 export { START }

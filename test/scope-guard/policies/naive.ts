@@ -46,10 +46,31 @@ function inBlock(block: string, address: string): boolean {
   return list.check(address, familyOf(address))
 }
 
-const sameWindow = (window: string, a: number, b: number): boolean => {
-  const cut = window === 'day' ? 10 : window === 'month' ? 7 : 0
-  return new Date(a).toISOString().slice(0, cut) === new Date(b).toISOString().slice(0, cut)
+/** The date that a calendar on the wall of a zone shows, such as `2026-01-30`. */
+const dateAt = (timeZone: string, at: number): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(at)
+
+function mondayBefore(date: string): string {
+  const day = new Date(`${date}T00:00:00Z`)
+  while (day.getUTCDay() !== 1) day.setUTCDate(day.getUTCDate() - 1)
+  return day.toISOString().slice(0, 10)
 }
+
+function sameWindow({ window, timeZone = 'UTC' }: Counted, a: number, b: number): boolean {
+  const [one, other] = [dateAt(timeZone, a), dateAt(timeZone, b)]
+  if (window === 'day') return one === other
+  if (window === 'week') return mondayBefore(one) === mondayBefore(other)
+  return window !== 'month' || one.slice(0, 7) === other.slice(0, 7)
+}
+
+/** The window of a cap, in the zone of its policy. */
+interface Counted {
+  readonly window: Limit['window']
+  readonly timeZone?: string | undefined
+}
+
+const sameZone = (one: Policy, other: Policy): boolean =>
+  (one.timeZone ?? 'UTC') === (other.timeZone ?? 'UTC')
 
 /** All policies that one key is given share their counters: `pol_KEY_RANDOM`. */
 const ownerOf = (id: string): string => (id.startsWith('pol_') ? id.slice(0, 20) : id)
@@ -61,11 +82,9 @@ const sameCounter = (one: Limit, other: Limit): boolean =>
 
 const totalCents = (calls: History): number => calls.reduce((sum, { cents }) => sum + (cents ?? 0), 0)
 
-function limitAllows(limit: Limit, call: Call, past: History): boolean {
+function limitAllows(limit: Limit & Counted, call: Call, past: History): boolean {
   if (!namesAny(limit.operations, call)) return true
-  const counted = past.filter(
-    one => namesAny(limit.operations, one) && sameWindow(limit.window, one.now, call.now),
-  )
+  const counted = past.filter(one => namesAny(limit.operations, one) && sameWindow(limit, one.now, call.now))
   if (limit.maxCount !== undefined) return counted.length + 1 <= limit.maxCount
   if (call.kind === undefined) return true
   if (call.cents === undefined) return false
@@ -91,8 +110,12 @@ function policyAllows(
     return false
   if (policy.allowCardSecrets === false && call.cardSecrets) return false
   for (const limit of policy.limits ?? []) {
-    const past = pastOf(({ limits = [] }) => limits.some(other => sameCounter(other, limit)))
-    if (!limitAllows(limit, call, past)) return false
+    const isCalendar = limit.window !== 'total'
+    const past = pastOf(
+      other =>
+        (other.limits ?? []).some(one => sameCounter(one, limit)) && (!isCalendar || sameZone(other, policy)),
+    )
+    if (!limitAllows({ ...limit, timeZone: policy.timeZone }, call, past)) return false
   }
   if (call.kind === undefined) return true
   const { payees, denyPayees } = policy
@@ -104,11 +127,15 @@ function policyAllows(
   const { cents } = call
   if (cents === undefined) return (each ?? daily ?? ofWithdrawals) === undefined
   const today = (past: History): History =>
-    past.filter(one => one.kind !== undefined && sameWindow('day', one.now, now))
-  const spent = totalCents(today(pastOf(other => other.dailySpendCapCents !== undefined)))
-  const withdrawals = today(pastOf(other => other.dailyWithdrawalCapCents !== undefined)).filter(
-    ({ kind }) => kind === 'withdrawal',
+    past.filter(
+      one => one.kind !== undefined && sameWindow({ window: 'day', timeZone: policy.timeZone }, one.now, now),
+    )
+  const spent = totalCents(
+    today(pastOf(other => other.dailySpendCapCents !== undefined && sameZone(other, policy))),
   )
+  const withdrawals = today(
+    pastOf(other => other.dailyWithdrawalCapCents !== undefined && sameZone(other, policy)),
+  ).filter(({ kind }) => kind === 'withdrawal')
   if (each !== undefined && cents > each) return false
   if (daily !== undefined && spent + cents > daily) return false
   return ofWithdrawals === undefined || totalCents(withdrawals) + cents <= ofWithdrawals

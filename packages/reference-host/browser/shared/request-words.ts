@@ -61,6 +61,7 @@ const CODE_WORDS: Readonly<Record<string, string>> = {
 const WINDOW_WORDS: Readonly<Record<string, string>> = {
   operation: 'limit per payment',
   day: 'daily limit',
+  week: 'weekly limit',
   month: 'monthly limit',
   total: 'limit in total',
 }

@@ -23,7 +23,9 @@ const PolicyLimit = Type.Object(
     operations: operations(
       'Ids of operations, such as `payments.create`, or whole tags, such as `payments.*`',
     ),
-    window: Type.Enum(['operation', 'day', 'month', 'total'], { description: 'Days and months of UTC' }),
+    window: Type.Enum(['operation', 'day', 'week', 'month', 'total'], {
+      description: 'Days, weeks from Monday and months of UTC, or of `timeZone`',
+    }),
     maxCents: cents('US cents. Either this or `maxCount`'),
     maxCount: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Calls. Not with the window `operation`' }),
@@ -38,8 +40,8 @@ const payees = (description: string): TSchema =>
 /** The members of a policy as the API description shows them. */
 const PolicyMembers = Type.Object({
   maxAuthAmountCents: cents('The most that one operation may move, in US cents'),
-  dailySpendCapCents: cents('The most that may move in a UTC day, withdrawals included, in US cents'),
-  dailyWithdrawalCapCents: cents('The most that withdrawals may move in a UTC day, in US cents'),
+  dailySpendCapCents: cents('The most that may move in a day, withdrawals included, in US cents'),
+  dailyWithdrawalCapCents: cents('The most that withdrawals may move in a day, in US cents'),
   allowCardSecrets: Type.Optional(
     Type.Boolean({ description: '`false` forbids operations that show card secrets' }),
   ),
@@ -54,6 +56,9 @@ const PolicyMembers = Type.Object({
   ),
   denyPayees: Type.Optional(payees('Money to any of these is forbidden')),
   limits: Type.Optional(Type.Array(PolicyLimit, { maxItems: 16 })),
+  timeZone: Type.Optional(
+    text('Where its days, weeks and months begin, such as `Europe/Berlin`; absent: UTC'),
+  ),
   allowedIps: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 100,

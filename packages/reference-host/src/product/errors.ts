@@ -73,10 +73,8 @@ export const ruleMeanings: Readonly<Record<Rule, string>> = {
   denyPayees: 'The policy denies payments to this payee, or the operation names none.',
   payees: 'The policy allows payments to other payees only, or the operation names none.',
   maxAuthAmountCents: 'The amount is over the cap on one operation.',
-  dailySpendCapCents:
-    'The cap of the UTC day on money that moves is used up, or nothing counts it on this host.',
-  dailyWithdrawalCapCents:
-    'The cap of the UTC day on withdrawals is used up, or nothing counts it on this host.',
+  dailySpendCapCents: 'The cap of the day on money that moves is used up, or nothing counts it on this host.',
+  dailyWithdrawalCapCents: 'The cap of the day on withdrawals is used up, or nothing counts it on this host.',
   limits: 'An entry of `limits[]` is used up in its `window`, or nothing counts it on this host.',
   currency: 'The amount is in a currency without a rate, so a money cap cannot be checked.',
   // Rules of keys and sessions.

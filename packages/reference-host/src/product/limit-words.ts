@@ -14,6 +14,7 @@ export interface Limit {
 const SPANS: Readonly<Record<string, string>> = {
   operation: 'at once',
   day: 'a day',
+  week: 'a week',
   month: 'a month',
   total: 'in total',
 }

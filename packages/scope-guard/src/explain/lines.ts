@@ -1,4 +1,4 @@
-import { blockMessage, dollars, WINDOWS } from '../policies/block-words.ts'
+import { blockMessage, dollars, utcMinute, WINDOWS } from '../policies/block-words.ts'
 import type { PredicateResult } from '../policies/predicates.ts'
 import type { ExplainedRule, Explanation } from './explanation.ts'
 
@@ -42,7 +42,17 @@ function ruleWords(
 }
 
 function capWords(
-  { unit, window, cap, used, held = 0, remaining, operations, resetsAt }: NonNullable<ExplainedRule['cap']>,
+  {
+    unit,
+    window,
+    timeZone,
+    cap,
+    used,
+    held = 0,
+    remaining,
+    operations,
+    resetsAt,
+  }: NonNullable<ExplainedRule['cap']>,
   requested: number | undefined,
 ): string {
   const size = (value: number): string => (unit === 'cents' ? dollars(value) : `${value} calls`)
@@ -57,9 +67,8 @@ function capWords(
     ...(held > 0 ? [`${size(held)} held for open calls`] : []),
     ...(requested === undefined ? [] : [`${size(requested)} requested`]),
     ...(operations === undefined ? [] : [`for ${operations.join(' ')}`]),
-    ...(resetsAt === null
-      ? []
-      : [`resets at ${new Date(resetsAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`]),
+    ...(resetsAt === null ? [] : [`resets at ${utcMinute(resetsAt)}`]),
+    ...(timeZone === undefined ? [] : [`in ${timeZone}`]),
   ].join(', ')
 }
 

@@ -43,7 +43,7 @@ const named = (payee: unknown): string => [payee].flat().join(' or ')
  * counts against, too: one of the same size is named, because raising the first one alone would change nothing.
  */
 export function exceededMessage(
-  { item, rule, window, operations }: CounterItem,
+  { item, rule, window, timeZone, operations }: CounterItem,
   remaining: number,
   others: readonly CounterItem[],
 ): string {
@@ -57,17 +57,24 @@ export function exceededMessage(
     each =>
       each.rule !== rule &&
       each.window === window &&
+      each.timeZone === timeZone &&
       each.item.unit === unit &&
       each.item.cap === cap &&
       each.operations === undefined,
   )
   const too = equal === undefined ? '' : ` (${(SUBJECTS[equal.rule] ?? 'Spending').toLowerCase()} too)`
-  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}${too}: ${left} left${requested}. ${resets(window, expiresAt)}`
+  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}${too}: ${left} left${requested}. ${resets(window, expiresAt, timeZone)}`
 }
 
 const SUBJECTS: Readonly<Record<string, string>> = { dailyWithdrawalCapCents: 'Withdrawals' }
 /** How a window is spelled after an amount. */
-export const WINDOWS = { operation: 'at once', day: 'a day', month: 'a month', total: 'in total' } as const
+export const WINDOWS = {
+  operation: 'at once',
+  day: 'a day',
+  week: 'a week',
+  month: 'a month',
+  total: 'in total',
+} as const
 /** How many operations of a limit a message names. */
 const NAMED = 3
 
@@ -77,10 +84,21 @@ function listed(operations: readonly string[]): string {
   return `Calls of ${more > 0 ? `${named} and ${more} more` : named}`
 }
 
-function resets(window: CounterItem['window'], expiresAt: number | null): string {
+function resets(
+  window: CounterItem['window'],
+  expiresAt: number | null,
+  timeZone: string | undefined,
+): string {
   if (expiresAt === null) return 'It does not reset.'
+  if (timeZone !== undefined)
+    return `It resets at ${utcMinute(expiresAt)}, when a new ${window} begins in ${timeZone}.`
   if (window === 'day') return 'It resets at 00:00 UTC.'
   return `It resets on ${new Date(expiresAt).toISOString().slice(0, 10)} at 00:00 UTC.`
+}
+
+/** Writes an instant for people, such as `2026-11-30 00:00 UTC`. */
+export function utcMinute(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 const DOLLARS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })

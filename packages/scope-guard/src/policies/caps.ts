@@ -3,7 +3,7 @@ import { counterOwner } from '@gatewright/kernel/internal'
 import type { SpendItem } from '../storage/port.ts'
 import type { Block } from './predicates.ts'
 import { patternsOf } from './operation-matcher.ts'
-import type { Policy, StoredPolicy, Window } from './policy.ts'
+import type { PolicyRule, StoredPolicy, Window } from './policy.ts'
 import { windowAt } from './windows.ts'
 
 /** The kind of money movement; undefined for an operation that moves no money. */
@@ -11,10 +11,12 @@ type SpendKind = Rule['spends']
 
 /** One cap of one policy, compiled. Caps with the same name share a counter; the lowest of them applies. */
 export interface Cap {
-  readonly rule: keyof Policy
+  readonly rule: PolicyRule
   readonly policyId: string
   readonly unit: 'cents' | 'count'
   readonly window: Window
+  /** The zone of its calendar window; undefined for UTC, and for a window without a calendar. */
+  readonly timeZone: string | undefined
   readonly most: number
   /** The operations that a limit names; undefined for a cap on all money. */
   readonly operations: readonly string[] | undefined
@@ -27,9 +29,10 @@ export interface Cap {
 /** A counter that a call adds to, with the policy rule to name if its cap is reached. */
 export interface CounterItem {
   readonly item: SpendItem
-  readonly rule: keyof Policy
+  readonly rule: PolicyRule
   readonly policyId: string
   readonly window: Window
+  readonly timeZone: string | undefined
   /** The operations that a limit names; undefined for a cap on all money. */
   readonly operations: readonly string[] | undefined
 }
@@ -51,23 +54,29 @@ export interface OperationCaps {
 function capsOf({ id, policy }: StoredPolicy): Cap[] {
   const owner = counterOwner(id)
   const { maxAuthAmountCents, dailySpendCapCents, dailyWithdrawalCapCents, limits = [] } = policy
+  const zoneOf = (window: Window): string | undefined =>
+    window === 'operation' || window === 'total' || policy.timeZone === 'UTC' ? undefined : policy.timeZone
   const onMoney = (
-    rule: keyof Policy,
+    rule: PolicyRule,
     most: number | undefined,
     window: Window,
     counts: Cap['counts'] = 'money',
   ): Cap[] => {
     if (most === undefined) return []
-    const name = JSON.stringify([owner, rule])
-    return [{ rule, policyId: id, unit: 'cents', window, most, operations: undefined, name, counts }]
+    const timeZone = zoneOf(window)
+    const name = JSON.stringify([owner, rule, ...(timeZone === undefined ? [] : [timeZone])])
+    const operations = undefined
+    return [{ rule, policyId: id, unit: 'cents', window, timeZone, most, operations, name, counts }]
   }
   const onOperations = limits.map(({ operations: named, window, maxCents, maxCount }): Cap => {
     const operations = [...new Set(named)].sort()
     const [unit, most] =
       maxCents === undefined ? (['count', maxCount as number] as const) : (['cents', maxCents] as const)
-    const name = JSON.stringify([owner, 'limits', unit, window, ...operations])
+    const timeZone = zoneOf(window)
+    const span = timeZone === undefined ? window : `${window} ${timeZone}`
+    const name = JSON.stringify([owner, 'limits', unit, span, ...operations])
     const counts = unit === 'count' ? 'calls' : 'money'
-    return { rule: 'limits', policyId: id, unit, window, most, operations, name, counts }
+    return { rule: 'limits', policyId: id, unit, window, timeZone, most, operations, name, counts }
   })
   return [
     ...onMoney('maxAuthAmountCents', maxAuthAmountCents, 'operation'),
@@ -109,8 +118,8 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
       )
     },
     items: (cents, now) =>
-      counted.map(({ rule, policyId, unit, window, most, name, operations }) => {
-        const { label, endsAt } = windowAt(window as Exclude<Window, 'operation'>, now)
+      counted.map(({ rule, policyId, unit, window, timeZone, most, name, operations }) => {
+        const { label, endsAt } = windowAt(window as Exclude<Window, 'operation'>, now, timeZone)
         const counter = `${name}@${label}`
         const amount = unit === 'cents' ? cents : 1
         return {
@@ -118,6 +127,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
           rule,
           policyId,
           window,
+          timeZone,
           operations,
         }
       }),
@@ -128,11 +138,12 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
 export interface CountedCap {
   /** Tells the caps of a chain apart. */
   readonly name: string
-  readonly rule: keyof Policy
+  readonly rule: PolicyRule
   readonly policyId: string
   readonly operations: readonly string[] | undefined
   readonly unit: 'cents' | 'count'
   readonly window: Window
+  readonly timeZone: string | undefined
   readonly cap: number
   readonly counter: string | undefined
   readonly endsAt: EpochMs | null
@@ -183,10 +194,10 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
       return applied.length === 0 ? NO_CAPS : operationCaps(applied)
     },
     list: now =>
-      caps.map(({ rule, policyId, operations, unit, window, most: cap, name }) => {
-        const common = { name, rule, policyId, operations, unit, window, cap }
+      caps.map(({ rule, policyId, operations, unit, window, timeZone, most: cap, name }) => {
+        const common = { name, rule, policyId, operations, unit, window, timeZone, cap }
         if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
-        const { label, endsAt } = windowAt(window, now)
+        const { label, endsAt } = windowAt(window, now, timeZone)
         return { ...common, counter: `${name}@${label}`, endsAt }
       }),
   }

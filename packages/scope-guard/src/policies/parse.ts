@@ -5,6 +5,7 @@ import { utf8Length } from '@gatewright/kernel/internal/platform'
 import { deny } from '../codes.ts'
 import { isPayeeName } from './payees.ts'
 import type { Policy, Window } from './policy.ts'
+import { isTimeZone } from './time-zones.ts'
 
 /** The most entries that a list in a policy may have. */
 const MAX_ENTRIES = 100
@@ -14,7 +15,7 @@ const MAX_LIMITS = 16
 const MAX_BYTES = 8192
 /** An operation id or `tag.*`. */
 const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_-]+)$/
-const WINDOWS: readonly unknown[] = ['operation', 'day', 'month', 'total'] satisfies Window[]
+const WINDOWS: readonly unknown[] = ['operation', 'day', 'week', 'month', 'total'] satisfies Window[]
 
 /** A wrong member: its path, and what is expected there. */
 interface Problem {
@@ -75,7 +76,7 @@ const payees = listOf(must('must be the name of a payee, a text of 1 to 200 char
 
 const limitMembers = objectOf({
   operations,
-  window: must('must be operation, day, month or total', v => WINDOWS.includes(v)),
+  window: must('must be operation, day, week, month or total', v => WINDOWS.includes(v)),
   maxCents: amount,
   maxCount: amount,
 })
@@ -109,6 +110,7 @@ const membersOf = (maxLimits: number): Check =>
     payees,
     denyPayees: payees,
     limits: listOf(limit, maxLimits),
+    timeZone: must('must be the name of a time zone, such as "Europe/Berlin"', isTimeZone),
     allowedIps: listOf(address),
   } satisfies Record<keyof Policy, Check>)
 

@@ -1,5 +1,5 @@
-/** The period over which amounts or calls add up: one call, a UTC calendar day or month, or for ever. */
-export type Window = 'operation' | 'day' | 'month' | 'total'
+/** The period over which amounts or calls add up: one call, a calendar day, week from Monday or month, or for ever. */
+export type Window = 'operation' | 'day' | 'week' | 'month' | 'total'
 
 /** One entry of `limits[]`: all its operations together may move `maxCents` of money, or make `maxCount` calls, per window. */
 export interface PolicyLimit {
@@ -19,9 +19,9 @@ export interface PolicyLimit {
 export interface Policy {
   /** The most US cents that one money operation may move. */
   readonly maxAuthAmountCents?: number
-  /** The most US cents that money operations of any kind, withdrawals included, may move per UTC day. */
+  /** The most US cents that money operations of any kind, withdrawals included, may move per day. */
   readonly dailySpendCapCents?: number
-  /** The most US cents that withdrawals may move per UTC day. */
+  /** The most US cents that withdrawals may move per day. */
   readonly dailyWithdrawalCapCents?: number
   /** `false` blocks operations that reveal card secrets. */
   readonly allowCardSecrets?: boolean
@@ -41,9 +41,17 @@ export interface Policy {
   /** Names of payees. Money to any of these is blocked, and so is a spend that names no payee. */
   readonly denyPayees?: readonly string[]
   readonly limits?: readonly PolicyLimit[]
+  /**
+   * IANA name of the time zone in which the days, weeks and months of this policy begin, such as `Europe/Berlin`; default UTC. A cap in
+   * another zone is another cap with a counter of its own: of two policies, both bind.
+   */
+  readonly timeZone?: string
   /** CIDR blocks or single addresses. If present, all other client addresses and unknown ones are blocked. */
   readonly allowedIps?: readonly string[]
 }
+
+/** A member of a policy that can block a call. The others say how these count. */
+export type PolicyRule = Exclude<keyof Policy, 'timeZone'>
 
 /** A stored policy with its id. Its counters belong to `counterOwner` of the id. */
 export interface StoredPolicy {

@@ -3,7 +3,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { addressMatcher } from '@gatewright/kernel/internal/address'
 import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operation-matcher.ts'
-import type { Policy, StoredPolicy } from './policy.ts'
+import type { Policy, PolicyRule, StoredPolicy } from './policy.ts'
 
 /** The facts of a call that policies check, apart from amounts. */
 export interface CallFacts {
@@ -45,14 +45,14 @@ interface Predicates {
 }
 
 /** The members that depend on the operation alone. */
-const OPERATION_ONLY: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
+const OPERATION_ONLY: readonly PolicyRule[] = ['denyOperations', 'allowOperations']
 
 /** How many operations' blocks one compiled chain caches. */
 const MAX_REMEMBERED = 64
 
 /** How each member decides, in the order in which blocks are reported: members that depend on the operation alone come first. */
 const MEMBERS: readonly (readonly [
-  keyof Policy,
+  PolicyRule,
   (policy: Policy) => ((facts: CallFacts) => boolean) | undefined,
 ])[] = [
   [
@@ -103,7 +103,7 @@ const MEMBERS: readonly (readonly [
 ]
 
 /** Returns the details that a blocked caller may see: when the validity period of the policy begins or ended. */
-function visibleDetails(member: keyof Policy, policy: Policy): Record<string, unknown> {
+function visibleDetails(member: PolicyRule, policy: Policy): Record<string, unknown> {
   return member === 'notBefore' || member === 'notAfter' ? { [member]: policy[member] } : {}
 }
 

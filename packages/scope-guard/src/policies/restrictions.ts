@@ -3,11 +3,11 @@ import { counterOwner, checkedRule, parseInstant } from '@gatewright/kernel/inte
 import { isFor, listCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'
-import type { Policy, StoredPolicy } from './policy.ts'
+import type { PolicyRule, StoredPolicy } from './policy.ts'
 
 /** One member of a policy that blocks or counts an operation, with its bound. */
 interface Restriction {
-  readonly member: keyof Policy
+  readonly member: PolicyRule
   /**
    * Restrictions with the same name use the same counter. Those without a counter have the same owner of counters
    * (`counterOwner`).
@@ -29,7 +29,7 @@ export function findLooserMember(
   policies: readonly PolicyDocument[],
   reference: readonly PolicyDocument[],
   rule: Rule,
-): keyof Policy | undefined {
+): PolicyRule | undefined {
   checkedRule(rule)
   const restrictions = restrictionsOn(policies.map(storedPolicy), rule)
   for (const { member, name, most } of restrictionsOn(reference.map(storedPolicy), rule).values()) {
@@ -59,7 +59,7 @@ function restrictionsOn(policies: readonly StoredPolicy[], rule: Rule): Readonly
 function predicateRestrictions({ id, policy }: StoredPolicy, { operation, spends }: Rule): Restriction[] {
   const restrictions: Restriction[] = []
   // `denyOperations` and `allowOperations` are equal restrictions if both block the operation, whatever else they name.
-  const add = (member: keyof Policy, kind: string, most: number): void => {
+  const add = (member: PolicyRule, kind: string, most: number): void => {
     restrictions.push({ member, name: JSON.stringify([counterOwner(id), kind]), most })
   }
   const { denyOperations, allowOperations, notBefore, notAfter } = policy

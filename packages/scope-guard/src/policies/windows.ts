@@ -1,25 +1,38 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { Window } from './policy.ts'
+import { UTC_DAYS, zoneDays } from './time-zones.ts'
 
 interface CalendarWindow {
-  /** Distinguishes the window from others of its kind: `2026-11-20`, `2026-11`, `total`. */
+  /** Distinguishes the window from others of its kind: `2026-11-20`, `2026-11`, `total`. A week is named by its Monday. */
   readonly label: string
   /** The first instant after the window, or null if it never ends. */
   readonly endsAt: EpochMs | null
 }
 
 const DAY_MS = 86_400_000
+/** 1970-01-05, the first Monday. */
+const MONDAY = 4
 
 /**
- * Finds the UTC calendar window that an instant belongs to. A window includes its first instant and excludes its end:
- * at midnight exactly the new day has begun. Every UTC day is 86 400 000 ms long, since epoch time has no leap seconds.
+ * Finds the calendar window that an instant belongs to, in a time zone or in UTC. A window includes its first instant and excludes its
+ * end: at midnight exactly the new day has begun. A week begins on Monday (ISO 8601).
  */
-export function windowAt(window: Exclude<Window, 'operation'>, now: EpochMs): CalendarWindow {
+export function windowAt(
+  window: Exclude<Window, 'operation'>,
+  now: EpochMs,
+  timeZone: string | undefined,
+): CalendarWindow {
   if (window === 'total') return { label: 'total', endsAt: null }
-  const date = new Date(now).toISOString()
-  if (window === 'day') {
-    return { label: date.slice(0, 10), endsAt: (Math.floor(now / DAY_MS) + 1) * DAY_MS }
+  const { dayAt, startOf } = timeZone === undefined ? UTC_DAYS : zoneDays(timeZone)
+  const day = dayAt(now)
+  if (window === 'day') return { label: dateOf(day), endsAt: startOf(day + 1) }
+  if (window === 'week') {
+    const monday = day - ((((day - MONDAY) % 7) + 7) % 7)
+    return { label: dateOf(monday), endsAt: startOf(monday + 7) }
   }
-  const at = new Date(now)
-  return { label: date.slice(0, 7), endsAt: Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1) }
+  const date = new Date(day * DAY_MS)
+  const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / DAY_MS
+  return { label: dateOf(day).slice(0, 7), endsAt: startOf(next) }
 }
+
+const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)

@@ -1,7 +1,7 @@
 import type { Session, EpochMs } from '@gatewright/kernel'
 import type { CountedCap } from '../policies/caps.ts'
 import type { Chain } from '../policies/chain.ts'
-import type { Policy, Window } from '../policies/policy.ts'
+import type { PolicyRule, Window } from '../policies/policy.ts'
 import type { CounterUsage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { SpendDependencies } from './plan.ts'
@@ -9,11 +9,13 @@ import type { SpendDependencies } from './plan.ts'
 /** One cap on a session, with its current usage. */
 export interface CapState {
   readonly policyId: string
-  readonly rule: keyof Policy
+  readonly rule: PolicyRule
   /** The operations that a limit names; undefined for a cap on all money operations. */
   readonly operations: readonly string[] | undefined
   readonly unit: 'cents' | 'count'
   readonly window: Window
+  /** The time zone in which the window begins; undefined for UTC, and for a window without a calendar. */
+  readonly timeZone: string | undefined
   readonly cap: number
   /** What is settled and held together; 0 for a cap on one call. Undefined without a store: the cap then blocks. */
   readonly used: number | undefined

@@ -8,6 +8,7 @@ import type { Limit } from './sentence.ts'
 const WINDOWS = [
   ['operation', 'each'],
   ['day', 'a day'],
+  ['week', 'a week'],
   ['month', 'a month'],
   ['total', 'in total'],
 ] as const

@@ -6,7 +6,7 @@ import { readScopes, rightsWords } from './rights.ts'
 /** A limit on some operations, as policies write it. */
 export interface Limit {
   readonly operations: readonly string[]
-  readonly window: 'operation' | 'day' | 'month' | 'total'
+  readonly window: 'operation' | 'day' | 'week' | 'month' | 'total'
   readonly maxCents?: number
   readonly maxCount?: number
 }
@@ -25,6 +25,7 @@ export interface Policy {
   readonly denyOperations?: readonly string[]
   readonly notBefore?: string
   readonly notAfter?: string
+  readonly timeZone?: string
 }
 
 /** What a key has. */
@@ -48,6 +49,7 @@ export function keySentence({ scopes, policies, expiresAt }: Rights, all: readon
     ...policies.flatMap(operationSentences),
     ...(isPaying ? policies.flatMap(payeeSentences) : []),
     ...policies.flatMap(({ limits = [] }) => limits.filter(limit => !isMonth(limit)).map(limitSentence)),
+    ...policies.map(({ timeZone }) => timeZone && `Days begin at midnight in ${timeZone}.`),
     ...policies.map(({ allowedIps }) => allowedIps && `Works only from ${allowedIps.join(', ')}.`),
     ...policies.map(({ notBefore }) => notBefore && `Not before ${utc(notBefore)}.`),
     ...policies.map(({ notAfter }) => notAfter && `Not after ${utc(notAfter)}.`),
@@ -71,6 +73,7 @@ function paidOperations({ scopes, policies }: Omit<Rights, 'expiresAt'>): string
 const WINDOWS: Readonly<Record<string, string>> = {
   operation: 'at once',
   day: 'a day',
+  week: 'a week',
   month: 'a month',
   total: 'in total',
 }

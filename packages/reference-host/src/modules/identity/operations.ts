@@ -28,7 +28,8 @@ export const Cap = Type.Object(
       description: 'What a limit counts; null: every operation that moves money',
     }),
     unit: Type.Enum(['cents', 'count']),
-    window: Type.Enum(['operation', 'day', 'month', 'total']),
+    window: Type.Enum(['operation', 'day', 'week', 'month', 'total']),
+    timeZone: Type.Optional(text('The time zone in which the window begins; absent for UTC')),
     cap: Type.Integer({ description: 'The most in one window' }),
     used: Type.Integer({ description: 'Spent or held in the current window' }),
     reserved: Type.Integer({ description: 'The part of `used` that operations without an outcome hold' }),
@@ -140,9 +141,10 @@ export function identityOperations({ users, issuer, guard, db }: IdentityService
 }
 
 /** Converts a cap for responses. */
-export function capData({ operations, resetsAt, held, ...cap }: CapState): Record<string, unknown> {
+export function capData({ operations, resetsAt, held, timeZone, ...cap }: CapState): Record<string, unknown> {
   return {
     ...cap,
+    ...(timeZone === undefined ? {} : { timeZone }),
     reserved: held,
     operations: operations ?? null,
     resetsAt: resetsAt === null ? null : new Date(resetsAt).toISOString(),

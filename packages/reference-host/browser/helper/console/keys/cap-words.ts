@@ -11,6 +11,7 @@ const NAMES: Readonly<Record<string, string>> = {
 const WINDOWS: Readonly<Record<Cap['window'], string>> = {
   operation: 'at once',
   day: 'today',
+  week: 'this week',
   month: 'this month',
   total: 'in total',
 }

@@ -30,6 +30,7 @@ const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   denyOperations: (value: readonly string[]) => `Never ${operationsWords(value)}`,
   notBefore: value => `Not before ${utc(value)}`,
   notAfter: value => `Not after ${utc(value)}`,
+  timeZone: value => `Days begin at midnight in ${text(value)}`,
   allowCardSecrets: value => (value === false ? 'Never shows card numbers' : 'May show card numbers'),
   limits: (limits: readonly Limit[]) =>
     limits
