@@ -1,8 +1,17 @@
 // `node packages/pack.js FOLDER NAME...` packs built packages as they are published, and prints the path of each tarball. A published package has few
 // files: an import takes most of its time to find and open files, and each file takes whole blocks of the disk. So the modules behind an entry
-// are bundled, readable as they are, and what entries share is in chunks.
+// are bundled, readable as they are, and what entries share is in chunks. Of the types, those are kept that an entry reaches.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { argv } from 'node:process'
@@ -71,6 +80,27 @@ async function writeBundles(name, copy) {
 }
 
 /**
+ * The files with types of a package that its entries reach.
+ * @param {string} name
+ * @returns {ReadonlySet<string>}
+ */
+function typesOf(name) {
+  const entries = entriesOf(name).map(path => join(ROOT, name, path.replace(/\.js$/, '.d.ts')))
+  // A command has no types.
+  const reached = new Set(entries.filter(path => existsSync(path)))
+  // A loop over a set also visits what is added meanwhile.
+  for (const path of reached) {
+    const imported = readFileSync(path, 'utf8').matchAll(/['"](\.\.?\/[^'"]+)\.[jt]s['"]/g)
+    for (const [, module = ''] of imported) {
+      const types = join(dirname(path), `${module}.d.ts`)
+      // An import in an example of a comment may name no module.
+      if (existsSync(types)) reached.add(types)
+    }
+  }
+  return reached
+}
+
+/**
  * Packs a built package into a folder. Returns the path of the tarball.
  * @param {string} name
  * @param {string} folder
@@ -80,13 +110,15 @@ export async function pack(name, folder) {
   const from = join(ROOT, name)
   const copy = mkdtempSync(join(tmpdir(), `gatewright-${name}-`))
   const isBundled = name !== HAS_BUNDLES
+  const types = typesOf(name)
   try {
     cpSync(from, copy, {
       recursive: true,
       filter: path => {
-        const [first = '', ...below] = relative(from, path).split('/')
+        const [first = ''] = relative(from, path).split('/')
         if (['node_modules', 'src'].includes(first)) return false
-        return !(isBundled && first === 'dist' && below.at(-1)?.endsWith('.js'))
+        if (!isBundled || first !== 'dist') return true
+        return path.endsWith('.d.ts') ? types.has(path) : !path.endsWith('.js')
       },
     })
     if (isBundled) await writeBundles(name, copy)
