@@ -12,7 +12,7 @@ const SUITES = [
   'test/idempotency-store/lost-runs.test.ts',
   'test/scope-guard/storage/postgres.test.ts',
   'test/scope-guard/storage/feed.test.ts',
-  'test/scope-guard/spend/race.test.ts',
+  'test/scope-guard/spend/race.slow.ts',
   'test/session-issuer/storage/postgres.test.ts',
   'test/session-issuer/storage/atomic.test.ts',
   'test/session-issuer/keys/races.test.ts',

@@ -124,6 +124,10 @@ export interface TestHost {
 /** Each test host has a client address of its own, so that hosts which share a Redis share no budget by address. */
 const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.0/8' }
 
+/** Settings of which a description says nothing, so that hosts which differ in these publish the same. */
+const NOT_DESCRIBED =
+  /^(?:DATA_DIR|DATABASE_URL|REDIS_URL|KEY_PEPPERS|SIGNING_KEY_ENCRYPTION_KEY|DATA_KEYS|MIGRATE|PORT|TRUST_PROXY|RATE_LIMITS|OPERATOR_\w+|PROVIDER_WEBHOOK_SECRETS|RPC_URLS|PAYIN_RECEIVERS)$/
+
 /** Limits that the many bootstraps of a test do not meet. */
 const HIGH_LIMITS = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
 
@@ -164,7 +168,7 @@ export async function startTestHost(
     throw error
   })
   reportHostStarts()
-  const { DATA_DIR: _, ...shaping } = env
+  const shaping = Object.entries(env).filter(([name]) => !NOT_DESCRIBED.test(name))
   // Providers decide which operations there are.
   const conformance = new Conformance(
     host.url,
@@ -199,7 +203,7 @@ export async function startTestHost(
       return reply
     },
     close: async () => {
-      leaks.said(await (await fetch(`${host.url}/metrics`)).text())
+      leaks.said((await exchange(new URL('/metrics', host.url), 'GET', {}, undefined)).text)
       leaks.said(
         JSON.stringify(decisions.map(({ failure, ...line }) => ({ ...line, failure: String(failure) }))),
       )

@@ -4,7 +4,7 @@ export const COMPILED = {
   command: 'packages/reference-host/dist/cli/main.js',
 } as const
 
-/** The script of the host, and that of the operator command, as users run them: bundled. The runner of the tests makes the bundle first. */
+/** The script of the host, and that of the operator command, as users run them: bundled by the build. */
 export const PROGRAMS = {
   host: 'packages/reference-host/dist/programs/main.js',
   command: 'packages/reference-host/dist/programs/command.js',

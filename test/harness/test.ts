@@ -1,6 +1,5 @@
 // Starts Redis and Postgres, runs the compiled test files, and closes with `N passed, N failed`. Arguments: test files, or --slow for the
 // long suites; --changed [REVISION] leaves out those that import nothing that has changed since (by default since the last commit).
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -45,8 +44,6 @@ const report = new TestReport(
 anvilBinary()
 if (sources.some(source => source.endsWith('.slow.ts'))) installTools()
 if (sources.some(source => source.includes('/pages/'))) chromiumBinary()
-// Tests start these programs hundreds of times.
-execFileSync(process.execPath, ['packages/reference-host/bundle.js'])
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
 const runs: ProcessRun[] = []
@@ -93,10 +90,13 @@ async function worker(): Promise<void> {
     [SERVERS]: [postgres.pid, redis.pid].filter(Boolean).join(),
   }
   for (let next = nextWaiting(); next && !stopped.signal.aborted; next = nextWaiting()) {
+    const fromEnd = next.running % 2 === 1
     next.running += 1
     const { env: added } = next
     const run = await runTests(next, {
       env,
+      // Files that import the same are neighbours: two processes that begin at the two ends load different things.
+      fromEnd,
       timeoutMs: (slow ? 40 : 10) * 60_000,
       signal: stopped.signal,
       ended: file => report.ended(file, added),

@@ -1,6 +1,7 @@
-// What a test file may do to the process that it shares with others.
+// What a test file may do to the process that it shares with others, and the results of files that have a process of their own.
 import { join } from 'node:path'
 import t from 'tap'
+import { testOwnResults } from './own-results.ts'
 import { PASSES, run, spoiledBy, WAITS } from './run-files.ts'
 
 const SPOILED: Readonly<Record<string, string>> = {
@@ -14,6 +15,8 @@ const SPOILED: Readonly<Record<string, string>> = {
     `setImmediate(() => { throw new Error('of nobody') }); await new Promise(resolve => setTimeout(resolve, 50))`,
   ),
 }
+
+testOwnResults(1)
 
 for (const [what, spoiled] of Object.entries(SPOILED)) {
   t.test(`a file that ${what} fails, and those before and after it in its process do not`, async t => {

@@ -7,7 +7,7 @@ import { plainNode } from '../node.ts'
 
 /** Test files that run under the same conditions, each once. */
 export interface TestProcess {
-  /** Compiled. Each run of a process takes some from the front, so that several processes may share the list. */
+  /** Compiled. Each run of a process takes some, so that several processes may share the list. */
   readonly files: string[]
   /** How many of them one process may run, one after the other: what they import is loaded once. By default 1. */
   readonly together?: number
@@ -39,6 +39,8 @@ export interface ProcessRun {
 /** How a process is run. */
 export interface ProcessSetting {
   readonly env: NodeJS.ProcessEnv
+  /** Takes files from the end of the list: by default from its front. */
+  readonly fromEnd?: boolean
   /** For each file. A process of several files is killed after four times as long: one that waits for ever must not use up CI. */
   readonly timeoutMs: number
   /** Kills it. */
@@ -55,10 +57,11 @@ const LONGEST_OUTPUT = 20_000
 /** Runs one process: it takes test files of the list, and what tap prints is read. The list has one at least. */
 export async function runTests(
   { files, together = 1, env }: TestProcess,
-  { env: ownEnv, timeoutMs, signal, ended }: ProcessSetting,
+  { env: ownEnv, fromEnd = false, timeoutMs, signal, ended }: ProcessSetting,
 ): Promise<ProcessRun> {
   const several = together > 1
-  const taken = files.splice(0, 1)
+  const take = (): string[] => files.splice(fromEnd ? -1 : 0, 1)
+  const taken = take()
   const child = plainNode(
     [...FLAGS, `build/test/harness/run/${several ? 'several' : 'alone'}.js`, ...taken],
     {
@@ -73,7 +76,7 @@ export async function runTests(
   child.on('message', message => {
     // tap has messages of its own.
     if (message !== 'next') return
-    const [next = ''] = taken.length < together ? files.splice(0, 1) : []
+    const [next = ''] = taken.length < together ? take() : []
     if (next !== '') taken.push(next)
     child.send(next)
   })

@@ -20,9 +20,11 @@ const LONGEST =
 
 /** The short suites that take or wait longest, for the same reason. */
 const FIRST = /\/(?:cli\/account|reference-host\/live)\.test\.ts$/
+/** Those that load the reference host: 150 of its modules, and twice as many of other packages. */
+const LOADING_HOST = /^test\/(?:reference-host|host|client|examples)\//
 
 /** Files that one process runs: a heap that keeps growing costs more than to load everything again. */
-const FILES_A_PROCESS = 200
+const FILES_A_PROCESS = 300
 /** Long suites that one runs. */
 const LONG_A_PROCESS = 15
 
@@ -68,11 +70,14 @@ export function processesOf(sources: readonly string[]): TestProcess[] {
   const shared = sources.filter(file => !ALONE.test(file) && !COLLECTING.test(file))
   return [
     ...[...longest, ...others].map(file => ({ files: [compiled(file)] })),
-    ...together([...shared.filter(file => FIRST.test(file)), ...shared.filter(file => !FIRST.test(file))]),
+    ...together(shared.toSorted((one, other) => turnOf(one) - turnOf(other))),
     ...together(sources.filter(file => COLLECTING.test(file))),
     ...together(long, LONG_A_PROCESS),
   ]
 }
+
+/** The place of a file among the shared ones: the sort keeps the order of those with one place. */
+const turnOf = (file: string): number => (FIRST.test(file) ? 0 : LOADING_HOST.test(file) ? 1 : 2)
 
 const together = (sources: readonly string[], most = FILES_A_PROCESS): TestProcess[] =>
   sources.length === 0 ? [] : [{ files: sources.map(compiled), together: Math.min(most, sources.length) }]

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../harness/files.ts'
 
 const folder = temporaryFolder(t)
 
-/** Starts hosts that fail in different steps, says why, and ends only if nothing is open. */
+/** Starts hosts on the stores of each environment that fail in different steps, says why, and ends only if nothing is open. */
 const SCRIPT = `
   import { runHost, HostFactories } from '@gatewright/host'
     import { readHostConfig } from '@gatewright/host/config'
@@ -26,36 +26,39 @@ const SCRIPT = `
     { modules: [tipModule], scopes },
     { modules: [{ tables: () => fail('tables') }], scopes },
   ]
-  const config = readHostConfig(process.env)
-  if (!config.ok) fail(config.problems.join())
-  for (const product of products)
-    await runHost(config.value, product, { observe() {}, report() {} }).then(
-      () => console.log('started'),
-      error => console.log(error.message),
-    )
+  for (const env of JSON.parse(process.env.ENVIRONMENTS)) {
+    const config = readHostConfig(env)
+    if (!config.ok) fail(config.problems.join())
+    for (const product of products)
+      await runHost(config.value, product, { observe() {}, report() {} }).then(
+        () => console.log('started'),
+        error => console.log(error.message),
+      )
+  }
   // It does not keep the process running, and runs only if something else does.
   setTimeout(() => { console.log('open:', process.getActiveResourcesInfo().join()); process.exit(1) }, 10_000).unref()
 `
 
-for (const stores of ['embedded', 'postgres+redis'] as const) {
-  t.test(`closes what a start has opened that fails on ${stores}`, async t => {
-    const { env, drop } = await hostStoresEnv(stores)
-    t.teardown(drop)
-    const DATA_DIR = join(folder, stores)
-    const { code, output } = await runNode(['--input-type=module', '-e', SCRIPT], {
-      ...process.env,
-      ...env,
-      DATA_DIR,
-      PORT: '0',
-    })
-    t.same(output.trim().split('\n'), [
-      'guard failed',
-      'metrics failed',
-      'start failed',
-      'operations failed',
-      'tips.give: the scope tips.write is not a known scope; known: tips.read (the option scopes lists them)',
-      'tables failed',
-    ])
-    t.equal(code, 0)
+const MESSAGES = [
+  'guard failed',
+  'metrics failed',
+  'start failed',
+  'operations failed',
+  'tips.give: the scope tips.write is not a known scope; known: tips.read (the option scopes lists them)',
+  'tables failed',
+]
+
+t.test('closes what a start has opened that fails, on SQLite and on Postgres with Redis', async t => {
+  const { env, drop } = await hostStoresEnv('postgres+redis')
+  t.teardown(drop)
+  const environments = [
+    { DATA_DIR: join(folder, 'embedded') },
+    { ...env, DATA_DIR: join(folder, 'postgres') },
+  ]
+  const { code, output } = await runNode(['--input-type=module', '-e', SCRIPT], {
+    ...process.env,
+    ENVIRONMENTS: JSON.stringify(environments.map(each => ({ ...each, PORT: '0' }))),
   })
-}
+  t.same(output.trim().split('\n'), [...MESSAGES, ...MESSAGES])
+  t.equal(code, 0)
+})
