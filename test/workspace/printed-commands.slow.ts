@@ -11,7 +11,7 @@ import { openDivided, recordStatements, refusedStatements } from '../reference-h
 const NOT_RUN: Readonly<Record<string, string>> = {
   start: 'runs until Ctrl-C: test/reference-host/start.test.ts starts hosts',
   listen: 'runs until Ctrl-C: test/reference-host/cli/listen.test.ts',
-  'requests tail': 'runs until Ctrl-C: test/reference-host/cli/account.test.ts',
+  'requests tail': 'runs until Ctrl-C: test/reference-host/cli/tail.slow.ts',
   'events tail --follow': 'runs until Ctrl-C: test/reference-host/cli/webhooks.test.ts',
   login: 'waits for a person in a browser: test/reference-host/cli/account.test.ts',
   logout: 'needs a login: test/reference-host/cli/account.test.ts',

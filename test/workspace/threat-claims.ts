@@ -1,7 +1,7 @@
 /** The title of the test that shows each claim of docs/threat-model.md. Placeholders of templates stay as they are written. */
 export const claimTests: Readonly<Record<string, string>> = {
   'A signed statement is accepted once, however many hosts receive it at once':
-    'of 200 parallel verifications of one statement over 4 Redis connections, one succeeds',
+    'of 60 parallel verifications of one statement over 4 Redis connections, one succeeds',
   'A used statement stays used after a restart':
     'a statement stays used after a restart until its times no longer allow it',
   'Hosts whose clocks differ by 60 s accept a statement once between them':

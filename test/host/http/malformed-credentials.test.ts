@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { webToken } from '../../reference-host/harness/web-sign-in.ts'
+import { randomCases } from '../../harness/random-cases.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
@@ -178,7 +179,7 @@ t.test(
         if (status !== expected[0] || error !== expected[1])
           throw new Error(`${JSON.stringify(fields)}: ${status} ${error}`)
       }),
-      { numRuns: 100 },
+      { numRuns: randomCases(200) },
     )
     t.same(host.failures, [])
   },

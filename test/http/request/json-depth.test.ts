@@ -2,6 +2,7 @@
 import { parseJsonObject } from '@gatewright/http'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 
 const LEVELS = 32
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -58,7 +59,7 @@ t.test('finds exactly the texts whose value has more levels than the limit', asy
           throw new Error(`names no bracket of ${json}`)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: randomCases(600) },
   )
   t.ok(deep > 0)
 })
@@ -94,7 +95,7 @@ t.test('the verdict on any text is that of the parsed value', async t => {
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
       if (parse(json).ok !== (isObject && levelsOf(value) <= LEVELS)) throw new Error(json)
     }),
-    { numRuns: 500 },
+    { numRuns: randomCases(800) },
   )
   t.pass()
 })

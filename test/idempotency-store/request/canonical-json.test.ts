@@ -3,6 +3,7 @@ import { canonicalJson } from '#packages/idempotency-store/dist/request/canonica
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 
 t.test('writes the example of RFC 8785, section 3.2.4', t => {
   const text = `{
@@ -56,7 +57,7 @@ t.test('writes the bytes of the library of an author of RFC 8785, or throws wher
       const parsed: unknown = JSON.parse(JSON.stringify(given))
       assert.equal(outcome(canonicalJson, parsed), outcome(canonicalize, parsed))
     }),
-    { numRuns: 300 },
+    { numRuns: randomCases(600) },
   )
   t.end()
 })

@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { runCommand } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import {
@@ -12,11 +9,9 @@ import {
   signedBootstrap,
   openTestHost,
   type WalletUser,
-  sessionOf,
 } from '../../harness/host.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
 import { signedLogin } from '../harness/web-sign-in.ts'
-import { PROGRAMS } from '../../harness/programs.ts'
 import { temporaryFolder } from '../../harness/files.ts'
 
 const folder = temporaryFolder(t)
@@ -283,62 +278,6 @@ t.test('prints the requests of the account, with why one was refused', async t =
     /^\S+Z +403 +payments\.create +gatewright on .* daily limit, [\d.]+ left +\S{36} +Spending /m,
   )
   t.notMatch(output, 'requests.list', 'without those of the command itself')
-})
-
-t.test('prints every request once, however many come between two polls', async t => {
-  const args = [PROGRAMS.command, 'requests', 'tail', '--json']
-  const tail = spawn(process.execPath, args, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(() => tail.kill())
-  const printed: string[] = []
-  const lines = createInterface({ input: tail.stdout })
-  lines.on('line', line => printed.push((JSON.parse(line) as { id: string }).id))
-  const printedAll = async (ids: readonly string[]): Promise<void> => {
-    while (!ids.every(id => printed.includes(id))) await once(lines, 'line')
-  }
-  await once(lines, 'line')
-  const { key } = JSON.parse(readFileSync(file, 'utf8')) as { key: string }
-  const headers = bearer(await sessionOf(send, key))
-  const refused = async (): Promise<string> =>
-    (await send('/user/v1/payments', { body: {}, headers })).headers.get('x-request-id') as string
-  const sent = await Promise.all(Array.from({ length: 110 }, refused))
-  await printedAll(sent)
-  // One more, so that the poll after theirs is seen too.
-  await printedAll([await refused()])
-  t.same(
-    sent.filter(id => printed.filter(each => each === id).length !== 1),
-    [],
-  )
-})
-
-t.test('goes on printing requests after a host was away, until its key is revoked', async t => {
-  const proxy = await cuttingProxy(host.url)
-  t.teardown(() => proxy.close())
-  const user = await bootstrapUser(send)
-  const made = await send('/user/v1/keys', { body: { label: 'tail' }, headers: bearer(user.token) })
-  const { userKeyId: keyId, userApiKey: key } = made.body as Record<string, string>
-  const home = mkdtempSync(join(folder, 'tail-'))
-  mkdirSync(join(home, 'gatewright'))
-  writeFileSync(join(home, 'gatewright', 'login.json'), JSON.stringify({ host: proxy.url, keyId, key }))
-  proxy.isDown = true
-  const args = [PROGRAMS.command, 'requests', 'tail']
-  const tail = spawn(process.execPath, args, {
-    env: { ...process.env, XDG_CONFIG_HOME: home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.teardown(() => tail.kill())
-  const exited = once(tail, 'exit')
-  const notes = createInterface({ input: tail.stderr })[Symbol.asyncIterator]()
-  const note = async (): Promise<string> => (await notes.next()).value as string
-  t.match(await note(), /does not answer: .*\. Trying again until it works\.$/)
-  proxy.isDown = false
-  t.match(await note(), / answers again\.$/)
-  await send(`/user/v1/keys/${keyId}`, { method: 'DELETE', headers: bearer(user.token) })
-  t.match(await note(), /session/i, 'its session ended with the key')
-  t.match(await note(), /key/i)
-  t.same(await exited, [1, null])
 })
 
 t.test('a new login revokes the key of the one that it replaces', async t => {

@@ -34,7 +34,7 @@ t.test(
     t.equal((await mint()).status, 200)
     t.equal(statSync(socketPath).mode & 0o777, 0o600)
 
-    t.match(await gatewrightProcess(['keys', 'revoke', keyId], env), { code: 2, output: /needs --yes/ })
+    t.match(await gatewright(['keys', 'revoke', keyId], env), { code: 2, output: /needs --yes/ })
     const questions: string[] = []
     const refused = await runCommand(['keys', 'revoke', keyId], {
       env,

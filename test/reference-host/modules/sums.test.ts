@@ -7,6 +7,7 @@ import { holds } from '../../harness/holds.ts'
 import type { HttpResponse } from '../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../harness/money.ts'
 import { startOpenHost } from '../harness/open-host.ts'
+import { randomCases } from '../../harness/random-cases.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const { host, wrongSums, close } = await startOpenHost(clock)
@@ -106,7 +107,7 @@ t.test('any moves, payments and bills one after the other do what a plain model 
     assert.deepEqual(await stateOf(owners), model)
     assert.deepEqual(await wrongSums(), [])
   })
-  await holds(t, property, { numRuns: 8 })
+  await holds(t, property, { numRuns: randomCases(16) })
 })
 
 t.test('any moves, payments and bills at the same time keep every sum', async t => {
@@ -126,6 +127,6 @@ t.test('any moves, payments and bills at the same time keep every sum', async t 
     assert.equal(total, WHO * funded + sum('fund') - sum('bill'))
     assert.deepEqual(await wrongSums(), [])
   })
-  await holds(t, property, { numRuns: 6 })
+  await holds(t, property, { numRuns: randomCases(12) })
   t.same(host.failures, [])
 })

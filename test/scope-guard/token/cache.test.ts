@@ -1,6 +1,5 @@
 import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
-import { getHeapSnapshot } from 'node:v8'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { sampleOf } from '../../harness/random-cases.ts'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'
@@ -114,29 +113,6 @@ t.test(
     t.equal(await asks(good), true)
   },
 )
-
-/** Which of some byte strings a heap snapshot of this process shows. */
-async function inHeap(wanted: readonly Buffer[]): Promise<boolean[]> {
-  const chunks: Buffer[] = []
-  for await (const chunk of getHeapSnapshot()) chunks.push(Buffer.from(chunk as Buffer))
-  const snapshot = Buffer.concat(chunks)
-  return wanted.map(bytes => snapshot.includes(bytes))
-}
-
-t.test('keeps tokens out of heap snapshots', async t => {
-  const { guard, bearer } = await bench()
-  /** Uses a token. What is left of it is a part of its signature, as bytes. */
-  const use = async (sessionId: string, kept: string[]): Promise<Buffer> => {
-    const authorization = await bearer({ sessionId })
-    t.equal((await guard.check({ authorization }, { operation: 'a.b', allOf: [] })).ok, true)
-    kept.push(...kept.map(() => authorization))
-    return Buffer.from(authorization.slice(-60, -20))
-  }
-  const kept = ['']
-  const parts = [await use('forgotten', []), await use('kept', kept)]
-  t.same(await inHeap(parts), [false, true])
-  t.equal(kept.length, 2)
-})
 
 /** Bytes of the heap that are in use. What other tests of the process held is freed some turns after a collection. */
 async function heapHeld(): Promise<number> {

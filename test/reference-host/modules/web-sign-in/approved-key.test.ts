@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bearer, newWallet, openTestHost, type HttpResponse, sessionOf } from '../../../harness/host.ts'
 import { signIn } from '../../harness/web-sign-in.ts'
+import { randomCases } from '../../../harness/random-cases.ts'
 
 const host = await openTestHost(t)
 const { send } = host
@@ -123,5 +124,5 @@ t.test('a key spends at most what was requested, what the person lowered and wha
       t.equal(policy[name], given.length === 0 ? undefined : Math.min(...given), name)
     }
   })
-  await fc.assert(property, { numRuns: 12 })
+  await fc.assert(property, { numRuns: randomCases(24) })
 })

@@ -8,6 +8,7 @@ import { cardBench, prepareCardBench, type CardBench } from '../card-bench.ts'
 import { onBothDatabases } from '../../../../harness/databases/host-tables.ts'
 import * as internals from '../../../../harness/internals.ts'
 import t from 'tap'
+import { randomCases } from '../../../../harness/random-cases.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -205,7 +206,7 @@ onBothDatabases(
         assert.equal(history.at(-1)?.to, status)
       }
     })
-    await fc.assert(property, { numRuns: dialect === 'sqlite' ? 30 : 10 })
+    await fc.assert(property, { numRuns: randomCases(dialect === 'sqlite' ? 60 : 20) })
     t.pass('the property holds')
   },
   prepareCardBench,
