@@ -8,5 +8,5 @@ import { FILE_USED, usedCpuMs } from './cpu-time.ts'
 const [file = ''] = process.argv.slice(2)
 // The servers have worked for other files.
 const before = usedCpuMs()
-process.once('exit', () => console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`))
+process.once('exit', () => console.log(`# ${FILE_USED} ${usedCpuMs() - before} ${file}`))
 await import(pathToFileURL(resolve(file)).href)

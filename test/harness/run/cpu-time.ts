@@ -5,8 +5,8 @@ const MS_A_TICK = 10
 /** Processes that a file's test uses beside its own: their ids, with commas. */
 export const SERVERS = 'TEST_SERVER_PIDS'
 
-/** A comment in the output of a process of several files, with milliseconds and a file. */
-export const FILE_USED = '# CPU'
+/** Begins a comment in the output of a process of test files, with milliseconds and a file. */
+export const FILE_USED = 'CPU'
 
 /** CPU time that this process, its ended children and the servers of its tests have used until now. Linux only: 0 elsewhere. */
 export function usedCpuMs(): number {

@@ -67,7 +67,8 @@ for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
   })
   setOwnTest(undefined)
   await checkExitCode(file)
-  console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
+  // By tap, which may not have written the results of the file yet.
+  t.comment(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
   process.stderr.write(`${FILE_ENDED}${file}\n`)
 }
 process.disconnect()

@@ -4,6 +4,15 @@ import { PASSES, run, spoiledBy } from './run-files.ts'
 
 testOwnResults(10)
 
+t.test('every result of a file that has thousands is its own', async t => {
+  const many = `import t from 'tap'
+t.test('counts', async t => { for (let n = 0; n < 5000; n++) t.ok(n < 4999) })`
+  const folder = t.testdir({ 'a.mjs': many, 'b.mjs': PASSES })
+  const [a, b] = await run(folder, ['a.mjs', 'b.mjs'], 10)
+  t.match([a?.passed, a?.failures.length], [4999, 1])
+  t.match(b, { passed: 1, failures: [] })
+})
+
 t.test(
   'a file that sets the exit code fails, and an error that comes late fails the file that runs then',
   async t => {

@@ -198,7 +198,7 @@ class Reading {
   }
 
   #used(text: string): void {
-    const [ms, file = ''] = text.slice(FILE_USED.length).trim().split(' ')
+    const [, , ms, file = ''] = text.trim().split(' ')
     this.#of(file).cpuMs = Number(ms)
     if (this.#several) this.#atEnd(file)
   }
@@ -208,7 +208,7 @@ class Reading {
     within.on('comment', (text: string) => {
       if (text.startsWith('# measured')) this.#measured.push(text.trimEnd())
       if (text.startsWith(HOST_STARTED)) this.#hostStarts++
-      if (text.startsWith(FILE_USED)) this.#used(text)
+      if (text.startsWith(`# ${FILE_USED} `)) this.#used(text)
     })
     within.on('child', (child: Parser) => this.#readComments(child))
   }
