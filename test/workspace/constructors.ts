@@ -38,11 +38,11 @@ import {
   sessionReader,
   type GuardOptions,
 } from '@gatewright/scope-guard'
-import { memorySpends } from '@gatewright/scope-guard/memory'
-import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
-import { redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'
+import { memoryApprovals, memorySpends } from '@gatewright/scope-guard/memory'
+import { postgresApprovals, postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
+import { redisApprovals, redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'
 import { mariadbSpends } from '@gatewright/scope-guard/mariadb'
-import { sqliteSpends } from '@gatewright/scope-guard/sqlite'
+import { sqliteApprovals, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { createIssuer } from '@gatewright/session-issuer'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'
@@ -192,14 +192,17 @@ const others: readonly Constructor[] = [
 
 const storages: readonly Constructor[] = [
   row('memoryCredentials', { feed: memoryFeed() }, memoryCredentials),
-  ...[memoryNonces, memorySpends, memoryAliasUsage, memoryIdempotency].map(open => row(open.name, {}, open)),
-  ...[redisCredentials, redisNonces, redisSpends, redisAliasUsage, redisIdempotency].map(open =>
-    row(open.name, {}, options => open(redis, options)),
+  ...[memoryNonces, memorySpends, memoryApprovals, memoryAliasUsage, memoryIdempotency].map(open =>
+    row(open.name, {}, open),
+  ),
+  ...[redisCredentials, redisNonces, redisSpends, redisApprovals, redisAliasUsage, redisIdempotency].map(
+    open => row(open.name, {}, options => open(redis, options)),
   ),
   ...[
     postgresCredentials,
     postgresNonces,
     postgresSpends,
+    postgresApprovals,
     postgresAliasUsage,
     idempotencyPostgres.postgresIdempotency,
   ].map(open => row(open.name, {}, options => open(postgres, options))),
@@ -210,6 +213,7 @@ const storages: readonly Constructor[] = [
     sqliteCredentials,
     sqliteNonces,
     sqliteSpends,
+    sqliteApprovals,
     sqliteAliasUsage,
     sqliteIdempotency,
     mariadbSpends,

@@ -10,7 +10,7 @@ t.test('the public surface of every package is the recorded one (npm run exports
   t.same(await surfaces(), recorded)
 })
 
-t.test('the packages export at most 605 names to users, and 250 to each other', async t => {
+t.test('the packages export at most 612 names to users, and 250 to each other', async t => {
   // The operations of the API are names of the API, each exported by the entry of its surface.
   const entries = Object.entries(await surfaces()).filter(
     ([entry]) => !/^@gatewright\/client\/(user|partner)$/.test(entry),
@@ -19,7 +19,7 @@ t.test('the packages export at most 605 names to users, and 250 to each other', 
   const count = (given: typeof entries): number =>
     given.reduce((sum, [, { values, types }]) => sum + values.length + types.length, 0)
   // Those of users have the types of every public signature among them.
-  t.ok(count(entries.filter(([entry]) => !isInternal(entry))) <= 605)
+  t.ok(count(entries.filter(([entry]) => !isInternal(entry))) <= 612)
   t.ok(count(entries.filter(([entry]) => isInternal(entry))) <= 250)
 })
 

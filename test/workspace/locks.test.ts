@@ -2,7 +2,7 @@
 // committed.
 import { readFileSync } from 'node:fs'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
+import { migrateSpends, postgresApprovals, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import t from 'tap'
@@ -30,6 +30,21 @@ const LOCKS: Readonly<Record<string, Lock>> = {
         [{ counter: 'day', unit: 'cents', cap: 9, amount: 1, expiresAt: null }],
         0,
       ),
+  },
+  approvals: {
+    protects: ['gw_approvals', 'account'],
+    async take(db) {
+      const request = {
+        accountId: 'ann',
+        keyId: 'key',
+        operation: 'payments.create',
+        payee: [],
+        amountCents: 1,
+        currency: 'USD',
+        policyIds: [],
+      }
+      await postgresApprovals(db).open({ id: 'apr', request, requestedAt: 0, expiresAt: 1 }, 9)
+    },
   },
   feed: {
     protects: ['gw_feed', 'lane'],

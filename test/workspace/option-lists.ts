@@ -11,7 +11,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   createFailureLimit: ['scope-guard/src/rate-limits/failure-options.ts', 'FailureOptions'],
   remoteKeys: ['scope-guard/src/token/keys.ts', 'RemoteKeysOptions'],
   discoverKeys: ['scope-guard/src/token/keys.ts', 'RemoteKeysOptions'],
-  memorySpends: ['scope-guard/src/storage/memory.ts', 'MemoryOptions'],
+  memorySpends: ['scope-guard/src/storage/options.ts', 'MemoryOptions'],
   createVerifier: ['signature-verifier/src/options.ts', 'VerifierOptions'],
   'createVerifier recoveries': ['signature-verifier/src/queue-options.ts', 'QueueLimits'],
   'createVerifier challenges': ['signature-verifier/src/challenge.ts', 'ChallengeOptions'],

@@ -99,7 +99,7 @@ const hasPolicies = ({ policy, policies, guard }: GatewrightOptions): boolean =>
   policy !== undefined || policies !== undefined || guard?.policies !== undefined
 
 function guardOf(options: GatewrightOptions, sessionPolicies: SessionPolicies | undefined): Guard {
-  const { issuer, audience, provider, store, clock, limits = DEFAULT_LIMITS } = options
+  const { issuer, audience, provider, store, clock, approvals, limits = DEFAULT_LIMITS } = options
   return createGuard({
     ...(provider !== undefined ? { readSession: sessionReader({ preset: provider }) } : {}),
     ...options.guard,
@@ -107,6 +107,7 @@ function guardOf(options: GatewrightOptions, sessionPolicies: SessionPolicies | 
     audience,
     limits: limits.map(limit => (store.limits ? { store: store.limits, ...limit } : limit)),
     ...(store.spends ? { spend: store.spends } : {}),
+    ...(approvals && store.approvals ? { approvals: { ...approvals, store: store.approvals } } : {}),
     ...(sessionPolicies ? { sessionPolicies } : {}),
     ...(clock ? { clock } : {}),
   })

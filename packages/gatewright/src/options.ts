@@ -29,6 +29,11 @@ export interface GatewrightOptions<S extends string = string> {
    * so append new ones. A change takes effect within 60 s. If it throws, the response is a 503. Not with `policy`.
    */
   readonly policies?: (session: Session) => readonly Policy[] | Promise<readonly Policy[]>
+  /**
+   * Lets the owner of an account approve amounts above `approveAboveCents` of a policy: `url` returns where, and `gw.guard.approvals` decides.
+   * Required for a policy with such a threshold.
+   */
+  readonly approvals?: Omit<NonNullable<GuardOptions['approvals']>, 'store'>
   /** Where the server keeps its state: `memoryStore()`, `redisStore(client)`, `postgresStore(pool)` or `sqliteStore(database)`. */
   readonly store: Store
   /**
@@ -42,7 +47,7 @@ export interface GatewrightOptions<S extends string = string> {
   /** More options of `createGuard` of `@gatewright/scope-guard`. */
   readonly guard?: Omit<
     GuardOptions,
-    'issuer' | 'audience' | 'limits' | 'clock' | 'spend' | 'sessionPolicies'
+    'issuer' | 'audience' | 'limits' | 'clock' | 'spend' | 'approvals' | 'sessionPolicies'
   >
   /** More options of `createIdempotency` of `@gatewright/idempotency-store`. */
   readonly idempotency?: Omit<IdempotencyOptions, 'storage' | 'clock'>
@@ -58,6 +63,7 @@ const OPTIONS: OptionTable<GatewrightOptions> = {
   scopes: true,
   policy: true,
   policies: { is: 'function', default: undefined },
+  approvals: true,
   store: true,
   limits: true,
   clock: true,
@@ -74,6 +80,7 @@ const SET_HERE: Readonly<Record<'guard' | 'idempotency' | 'gate', Readonly<Recor
     limits: 'limits',
     clock: 'clock',
     spend: 'store',
+    approvals: 'approvals',
     sessionPolicies: 'policies',
   },
   idempotency: { storage: 'store', clock: 'clock' },
@@ -99,7 +106,7 @@ export function checkedOptions<O extends GatewrightOptions>(
 ): O {
   const options = checkOptions<object, object>('gatewright', given, { ...OPTIONS, ...own }) as O
   assertParts(options)
-  const { store, policy, policies, limits } = options
+  const { store, policy, policies, limits, approvals } = options
   if (limits !== undefined && !Array.isArray(limits))
     throw new TypeError(
       `gatewright: limits must be a list of limits, such as [{ name: 'perKey', points: 600, windowSeconds: 60, per: 'key' }], got ${typeof limits}`,
@@ -107,6 +114,14 @@ export function checkedOptions<O extends GatewrightOptions>(
   if (typeof store?.idempotency?.begin !== 'function' || typeof store.migrate !== 'function')
     throw new TypeError(
       `gatewright: store must be memoryStore(), redisStore(client), postgresStore(pool) or sqliteStore(database), got ${store === null ? 'null' : typeof store}`,
+    )
+  if (approvals && !store.approvals)
+    throw new TypeError(
+      'gatewright: approvals needs a store with approvals, such as memoryStore() or postgresStore(pool)',
+    )
+  if (policy !== undefined && policy !== 'none' && policy.approveAboveCents !== undefined && !approvals)
+    throw new TypeError(
+      'gatewright: the policy has approveAboveCents, so somebody must be able to approve: give approvals: { url: ({ id }) => `https://example.com/approvals/${id}` }, and decide with gw.guard.approvals',
     )
   if (policy !== undefined && policies !== undefined)
     throw new TypeError(

@@ -118,6 +118,7 @@ function moneyRulesOf(policy: unknown): readonly string[] {
     'maxAuthAmountCents',
     'dailySpendCapCents',
     'dailyWithdrawalCapCents',
+    'approveAboveCents',
     'payees',
     'denyPayees',
   ] as const

@@ -28,7 +28,7 @@ export function declarations(
   options: AnyGateOptions,
 ): Pick<AnyGate, 'open' | 'guarded' | 'guardedBy' | 'idempotent' | 'transactional'> {
   assertPorts(options)
-  const { guard, scopes, idempotency, transactions, spendStorage } = options
+  const { guard, scopes, idempotency, transactions, spendStorage, approvalStorage } = options
   const { accountOf = ({ session }: AccessLike) => session.accountId } = options
   const { settings } = gate
   const session = guard ? { session: sessionCredential(guard) } : {}
@@ -101,6 +101,7 @@ export function declarations(
       if (idempotencyKey !== 'required')
         assertFunctions('transactions of a route without a key', transactions, ['runUnrecorded'])
       assertSpends(rule, spending !== undefined && spendStorage !== undefined)
+      assertApprovals(rule, spending, approvalStorage)
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
       const dependencies: TransactionalDependencies = {
@@ -110,6 +111,7 @@ export function declarations(
         transactions,
         idempotencyKey,
         spendStorage,
+        approvalStorage,
         prepare,
         handler: handler as TransactionalDependencies['handler'],
       }
@@ -219,6 +221,18 @@ function assertSpends({ operation, spends }: Rule, isCounted: boolean): void {
   if (spends !== undefined && !isCounted)
     throw new TypeError(
       `${operation}: its rule spends, and nothing counts it: give createGuard the option spend, such as memorySpends(), and with a transactional operation give the gate spendStorage; a guard of your own needs reserve, settle, release and permits`,
+    )
+}
+
+/** The use of an approval must commit with the write that it lets happen. */
+function assertApprovals(
+  { operation, spends }: Rule,
+  guard: SpendGuardPort | undefined,
+  approvalStorage: unknown,
+): void {
+  if (spends !== undefined && (guard?.approvals === undefined) !== (approvalStorage === undefined))
+    throw new TypeError(
+      `${operation}: its rule spends, so the guard needs the option approvals and the gate approvalStorage, such as tx => postgresApprovals(tx), or neither`,
     )
 }
 

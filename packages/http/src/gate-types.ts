@@ -55,6 +55,8 @@ export interface GateOptions<
   readonly transactions?: TransactionPort<Tx>
   /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresSpends(tx)`. */
   readonly spendStorage?: (tx: NoInfer<Tx>) => unknown
+  /** Makes the storage of approvals that writes in such a transaction, for a guard with approvals: `tx => postgresApprovals(tx)`. */
+  readonly approvalStorage?: (tx: NoInfer<Tx>) => unknown
   /**
    * Returns the owner of an idempotency key. Default: the session's account. Never use the session or the API key. If a header
    * names a tenant, return account and tenant, since no header is compared:

@@ -1,4 +1,4 @@
-import type { Rule, Session, Verdict, EpochMs, HeaderField } from '@gatewright/kernel'
+import type { Denial, Rule, Session, Verdict, EpochMs, HeaderField } from '@gatewright/kernel'
 import type { OldName, RequestFacts } from './request/facts.ts'
 
 /** Translates old names of paths, headers and body fields: `createAliases` of legacy-alias-router, or your own. It does no I/O. */
@@ -70,19 +70,36 @@ export interface GuardPort<A extends AccessLike, H = unknown> {
   readonly countsSpends?: boolean
   /**
    * Holds an amount under every cap of the session, or denies it. Repeating the call with the same `holdId` returns the same
-   * hold.
+   * hold. `approval` names the request, whose amount may have to be approved first.
    */
   reserve?(
     access: NoInfer<A>,
-    spend: AmountLike & { readonly holdId?: string },
+    spend: AmountLike & { readonly holdId?: string; readonly approval?: ApprovedFor },
     storage?: never,
+    approvals?: never,
   ): Promise<Verdict<H>>
+  /**
+   * Asks for the approval of an amount that `reserve` has denied with `approval_required`, and returns the denial for the client. Called
+   * when nothing of the run is open. Required if the guard has `approvals`.
+   */
+  requestApproval?(
+    access: NoInfer<A>,
+    spend: AmountLike & { readonly approval?: ApprovedFor },
+  ): Promise<Denial>
+  /** Whether amounts can be approved: undefined if not. Default: they cannot. */
+  readonly approvals?: unknown
   /** Releases a hold. False: the hold was ended before. */
   release?(hold: H): Promise<boolean>
   /** Ends a hold and counts `actualCents` as spent, in the currency of the reservation. `gone`: the hold was ended before. */
   settle?(hold: H, actualCents: number): Promise<unknown>
   /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
   permits?(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
+}
+
+/** The request that an approval is for, and the effect that uses it. */
+export interface ApprovedFor {
+  readonly requestId: string
+  readonly effectId: string
 }
 
 /** A guard that also counts what its sessions spend. */

@@ -78,6 +78,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     idempotencyDialect: { is: ['gatewright', 'ietf', 'stripe'], default: 'gatewright' },
     transactions: true,
     spendStorage: { is: 'function', default: undefined },
+    approvalStorage: { is: 'function', default: undefined },
   })
   if (typeof errors !== 'function' && !SHAPES.includes(errors)) {
     throw new TypeError(

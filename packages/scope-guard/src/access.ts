@@ -6,6 +6,7 @@ import type { CounterItem } from './policies/caps.ts'
 import type { Chain } from './policies/chain.ts'
 import type { Block } from './policies/predicates.ts'
 import type { LimitState } from './rate-limits/header-fields.ts'
+import type { Approval } from './storage/approvals-port.ts'
 
 /** What the guard reads of a request. None of it is trusted. */
 export interface GuardFacts {
@@ -134,6 +135,28 @@ export function exceeded(
   const zone = timeZone === undefined ? {} : { timeZone }
   const block = { rule, policyId, window, ...zone, unit, remaining, resetsAt, requested: amount, limit: cap }
   return policyDenial(block, exceededMessage(counter, remaining, counters))
+}
+
+/** Denies a spend that must be approved first. With an approval, the details say what was asked and where it is approved. */
+export function approvalRequired(block: Block, approval?: Approval, approveUrl?: string): SpendDenial {
+  const message = `${blockMessage(block)} Send the request again, with the same Idempotency-Key, when it is approved.`
+  if (!approval)
+    return { ...deny('approval_required', blockMessage(block), { details: block }), headers: NO_HEADERS }
+  const details = { ...block, ...askedDetails(approval), approveUrl }
+  return { ...deny('approval_required', message, { details }), headers: NO_HEADERS }
+}
+
+/** Denies a spend whose approval the owner of the account has denied. */
+export function approvalDenied(block: Block, approval: Approval): SpendDenial {
+  const details = { ...block, ...askedDetails(approval) }
+  const message = 'The owner of this account has denied this payment.'
+  return { ...deny('approval_denied', message, { details }), headers: NO_HEADERS }
+}
+
+function askedDetails({ id, request, expiresAt }: Approval): Record<string, unknown> {
+  const { operation, payee, amountCents, currency } = request
+  const asked = { operation, payee, amountCents, currency }
+  return { approvalId: id, ...asked, expiresAt: new Date(expiresAt).toISOString() }
 }
 
 /** Makes the denial of a policy, with the key that has the policy: the first one of its lineage. A policy of a session has none. */

@@ -12,6 +12,8 @@ export const codes = {
   insufficient_scope: 403,
   wrong_surface: 403,
   policy_blocked: 403,
+  approval_required: 403,
+  approval_denied: 403,
   rate_limited: 429,
 } as const
 
@@ -28,6 +30,7 @@ export const rules = [
   'maxAuthAmountCents',
   'dailySpendCapCents',
   'dailyWithdrawalCapCents',
+  'approveAboveCents',
   'limits',
   'currency',
 ] as const
@@ -113,8 +116,10 @@ export type GuardDenial = DenialOf<typeof codes> & {
   readonly evidence?: Evidence
 }
 
-/** A denial of an amount: a policy blocks it, or it is malformed and `field` names the wrong member. */
-export type SpendDenial = DenialOf<Pick<typeof codes, 'invalid_request' | 'policy_blocked'>> &
+/** A denial of an amount: a policy blocks it or asks for an approval, or it is malformed and `field` names the wrong member. */
+export type SpendDenial = DenialOf<
+  Pick<typeof codes, 'invalid_request' | 'policy_blocked' | 'approval_required' | 'approval_denied'>
+> &
   Pick<GuardDenial, 'headers' | 'evidence'>
 
 /** Makes a denial with the status of its code. */

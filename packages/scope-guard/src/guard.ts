@@ -22,9 +22,11 @@ import { explain } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
 import { simulate } from './simulate.ts'
 import { permitsAmount, type Amount } from './spend/amount.ts'
+import { approvalsOf, requestApproval, type Approvals } from './spend/approvals.ts'
 import { capStates, type CapState } from './spend/cap-states.ts'
 import { reserveSpend, type Spend } from './spend/reserve.ts'
 import { releaseSpend, settleSpend, type SpendHold } from './spend/settle.ts'
+import type { ApprovalStorage } from './storage/approvals-port.ts'
 import type { SettleOutcome, SpendStorage } from './storage/port.ts'
 
 /**
@@ -83,11 +85,26 @@ export interface Guard {
    * Reserves an amount under every cap of the session's policies, or under none of them, before the operation takes
    * effect. Settled and held amounts together stay within each cap under any parallelism. The hold counts until
    * `settle` or `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in
-   * the caller's own transaction. Denials: `policy_blocked`; `invalid_request` with its field for a malformed amount
-   * or currency. Faults: `ERR_STORE_FULL`; `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY`, after which the hold may
+   * the caller's own transaction, and `approvals` that of the option `approvals`. Denials: `policy_blocked`; `invalid_request` with its
+   * field for a malformed amount or currency; `approval_required` and `approval_denied` under `approveAboveCents`. Faults: `ERR_STORE_FULL`; `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY`, after which the hold may
    * exist: repeat the reservation with the same `holdId`, or release the hold.
    */
-  reserve(access: SpendAccess, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
+  reserve(
+    access: SpendAccess,
+    spend: Spend,
+    storage?: SpendStorage,
+    approvals?: ApprovalStorage,
+  ): Promise<Verdict<SpendHold, SpendDenial>>
+
+  /**
+   * Asks for the approval of a spend that `reserve` has denied with `approval_required`, and returns the denial for the client, which
+   * says where it is approved. Call it after the transaction of `reserve` has been rolled back. Repeats find the same approval. Denials: those
+   * of `reserve`. Throws a `TypeError` without the option `approvals`, and for a spend without `approval`.
+   */
+  requestApproval(access: SpendAccess, spend: Spend): Promise<SpendDenial>
+
+  /** Decides approvals for the owner of an account. Undefined without the option `approvals`. */
+  readonly approvals: Approvals | undefined
 
   /**
    * Decides whether an amount is within every limit on a single operation: `maxAuthAmountCents`, `limits[]` with the window
@@ -153,8 +170,10 @@ export function createGuard(options: GuardOptions): Guard {
     prepare: rule => void dependencies.prepare(rule),
     dpop: dependencies.dpop && { algorithms: PROOF_ALGORITHMS, isRequired: dependencies.dpop.isRequired },
     countsSpends: spending.storage !== undefined,
-    reserve: (access, spend, storage = spending.storage) =>
-      reserveSpend(access, spend, { ...spending, storage }),
+    reserve: (access, spend, storage = spending.storage, approvals) =>
+      reserveSpend(access, spend, { ...spending, storage }, approvals),
+    requestApproval: (access, spend) => requestApproval(access, spend, spending),
+    approvals: spending.approvals && approvalsOf(spending.approvals, spending),
     permits: (access, amount) => permitsAmount(access, amount, spending.rates),
     settle: (hold, actual, storage = spending.storage) => settleSpend(hold, { ...spending, storage }, actual),
     release: (hold, storage = spending.storage) => releaseSpend(hold, { ...spending, storage }),
@@ -183,7 +202,7 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
     chains,
     revocation: createRevocation(checked.revocation, clock, timeoutMs),
     prepare: preparedRules(checked.limits, clock),
-    spending: { storage, rates, clock, timeoutMs },
+    spending: { storage, rates, clock, timeoutMs, approvals: checked.approvals },
     claimed: new WeakSet(),
   }
 }

@@ -2,6 +2,7 @@ import { SESSION_TOKEN_TYPE, type Clock } from '@gatewright/kernel'
 import { checkOptions, systemClock } from '@gatewright/kernel/internal'
 import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
 import type { RateSource } from './spend/amount.ts'
+import { checkedApprovals, type ApprovalOptions, type CheckedApprovals } from './spend/approval-options.ts'
 import {
   checkedFailureOptions,
   type CheckedFailureOptions,
@@ -51,6 +52,8 @@ export interface GuardOptions {
   readonly revocation?: RevocationOptions
   /** Stores the counters of spend caps. Without a store, every policy that needs a counter blocks and names its rule. */
   readonly spend?: SpendStorage
+  /** Lets amounts above `approveAboveCents` of a policy be approved. Without it they are denied. */
+  readonly approvals?: ApprovalOptions
   /**
    * Accepts tokens that are bound to a key of the client (DPoP, RFC 9449), at the public URL that `origin` names. Without it, such tokens are denied with 401
    * `invalid_dpop_proof`.
@@ -93,7 +96,7 @@ export interface GuardOptions {
 export type CheckedOptions = Required<
   Omit<
     GuardOptions,
-    'spend' | 'typ' | 'dpop' | 'limits' | 'failedCredentials' | 'revocation' | 'sessionPolicies'
+    'spend' | 'approvals' | 'typ' | 'dpop' | 'limits' | 'failedCredentials' | 'revocation' | 'sessionPolicies'
   >
 > & {
   readonly sessionPolicies: SessionPolicies | undefined
@@ -103,6 +106,7 @@ export type CheckedOptions = Required<
   readonly dpop: CheckedDpop | undefined
   readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
+  readonly approvals: CheckedApprovals | undefined
   readonly requiresPolicies: boolean
 }
 
@@ -123,6 +127,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     failedCredentials: true,
     revocation: true,
     spend: true,
+    approvals: true,
     dpop: true,
     rates: { default: () => undefined },
     storeTimeoutMs: { min: 10, max: 60_000, default: 2000 },
@@ -145,6 +150,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     failedCredentials: checkedFailureOptions('createGuard failedCredentials', options.failedCredentials),
     revocation: checkedRevocation(options.revocation),
     spend: options.spend,
+    approvals: options.approvals && checkedApprovals(options.approvals),
     sessionPolicies: options.sessionPolicies,
     dpop: dpop === undefined ? undefined : checkedDpop(dpop),
     types: typ === undefined ? types : [typ],

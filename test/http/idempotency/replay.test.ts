@@ -62,8 +62,8 @@ const perOperationOnly = (policies: Record<string, Policy>): Record<string, Poli
   Object.fromEntries(
     Object.entries(policies).map(([id, { limits, ...policy }]) => {
       const { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, ...rest } = policy
-      // A stored response names no payee: that was decided when the money moved.
-      const { payees: _payees, denyPayees: _denied, ...kept } = rest
+      // A stored response names no payee: that was decided when the money moved, and so was what had to be approved.
+      const { payees: _payees, denyPayees: _denied, approveAboveCents: _asks, ...kept } = rest
       return [
         id,
         { ...kept, ...(limits && { limits: limits.filter(({ window }) => window === 'operation') }) },
@@ -75,7 +75,9 @@ const withdraw = { operation: 'withdrawals.create', allOf: ['payments.write'], s
 
 /** Whether a policy has a money cap that covers withdrawals. It blocks a currency without a rate. */
 const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
-  ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'].some(name => name in caps) ||
+  ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents', 'approveAboveCents'].some(
+    name => name in caps,
+  ) ||
   limits.some(
     ({ maxCents, operations }) =>
       maxCents !== undefined && operations.some(each => /^withdrawals\.(?:\*|create)$/.test(each)),

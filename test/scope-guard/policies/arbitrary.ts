@@ -50,6 +50,7 @@ export const policy: fc.Arbitrary<Policy> = fc
   .record(
     {
       maxAuthAmountCents: cents,
+      approveAboveCents: cents,
       dailySpendCapCents: fc.integer({ min: 0, max: 300 }),
       dailyWithdrawalCapCents: fc.integer({ min: 0, max: 300 }),
       allowCardSecrets: fc.boolean(),

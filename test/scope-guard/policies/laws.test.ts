@@ -144,7 +144,12 @@ t.test('a shorter list of payees, or a longer one of denied payees, never allows
 })
 
 t.test('lowering any cap never allows more', async t => {
-  const caps = ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'] as const
+  const caps = [
+    'maxAuthAmountCents',
+    'dailySpendCapCents',
+    'dailyWithdrawalCapCents',
+    'approveAboveCents',
+  ] as const
   await fc.assert(
     fc.asyncProperty(policy, fc.constantFrom(...caps), fc.nat(200), call, async (one, cap, most, step) => {
       const lowered = { ...one, [cap]: Math.min(one[cap] ?? Infinity, most) }

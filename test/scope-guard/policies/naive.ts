@@ -123,9 +123,11 @@ function policyAllows(
   if (payees && !payees.some(name => call.payee.includes(name))) return false
   if (denyPayees?.some(name => call.payee.includes(name))) return false
   const { maxAuthAmountCents: each, dailySpendCapCents: daily, dailyWithdrawalCapCents: withdrawn } = policy
+  // Nobody approves anything here, so what must be approved is denied.
+  const { approveAboveCents: asks } = policy
   const ofWithdrawals = call.kind === 'withdrawal' ? withdrawn : undefined
   const { cents } = call
-  if (cents === undefined) return (each ?? daily ?? ofWithdrawals) === undefined
+  if (cents === undefined) return (each ?? daily ?? ofWithdrawals ?? asks) === undefined
   const today = (past: History): History =>
     past.filter(
       one => one.kind !== undefined && sameWindow({ window: 'day', timeZone: policy.timeZone }, one.now, now),
@@ -137,6 +139,7 @@ function policyAllows(
     pastOf(other => other.dailyWithdrawalCapCents !== undefined && sameZone(other, policy)),
   ).filter(({ kind }) => kind === 'withdrawal')
   if (each !== undefined && cents > each) return false
+  if (asks !== undefined && cents > asks) return false
   if (daily !== undefined && spent + cents > daily) return false
   return ofWithdrawals === undefined || totalCents(withdrawals) + cents <= ofWithdrawals
 }

@@ -29,6 +29,7 @@ const at = (hours: number): string => new Date(START + hours * 3_600_000).toISOS
 /** Each member with a policy, and one that is looser by the least. */
 const MEMBERS: readonly (readonly [keyof Policy, Policy, Policy])[] = [
   ['maxAuthAmountCents', { maxAuthAmountCents: 5 }, { maxAuthAmountCents: 6 }],
+  ['approveAboveCents', { approveAboveCents: 0 }, { approveAboveCents: 1 }],
   ['dailySpendCapCents', { dailySpendCapCents: 0 }, { dailySpendCapCents: 1 }],
   [
     'limits',

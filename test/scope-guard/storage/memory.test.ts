@@ -1,13 +1,18 @@
 import { once } from 'node:events'
 import { GRACE_MS } from '@gatewright/kernel'
-import { memorySpends } from '@gatewright/scope-guard/memory'
-import { spendStorageContract } from '@gatewright/scope-guard/testing'
+import { memoryApprovals, memorySpends } from '@gatewright/scope-guard/memory'
+import { approvalStorageContract, spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { takesPositiveCapacity } from '../../harness/databases/store-cases.ts'
 import { runner } from '../../harness/runner.ts'
 
 spendStorageContract(runner, 'memory', async () => ({
   connections: [memorySpends()],
+  close: async () => {},
+}))
+
+approvalStorageContract(runner, 'memory', async () => ({
+  connections: [memoryApprovals()],
   close: async () => {},
 }))
 
@@ -58,3 +63,23 @@ t.test('deletes at most as many expired counters as asked for, and returns how m
 })
 
 takesPositiveCapacity(capacity => memorySpends({ capacity }))
+
+t.test('keeps as many approvals as its capacity, and deletes those that ended long ago', async t => {
+  const storage = memoryApprovals({ capacity: 1 })
+  const request = {
+    accountId: 'a',
+    keyId: 'k',
+    operation: 'payments.create',
+    payee: [],
+    amountCents: 1,
+    currency: 'USD',
+    policyIds: [],
+  }
+  const ask = (id: string, requestedAt: number) =>
+    storage.open({ id, request, requestedAt, expiresAt: requestedAt + 1 }, 9)
+  t.match(await ask('one', 0), { outcome: 'opened' })
+  await t.rejects(ask('two', GRACE_MS), { name: 'Fault', code: 'ERR_STORE_FULL' })
+  t.match(await ask('one', 1), { outcome: 'opened' }, 'an approval that it has needs no room')
+  t.match(await ask('two', GRACE_MS + 2), { outcome: 'opened' })
+})
+takesPositiveCapacity(capacity => memoryApprovals({ capacity }))

@@ -1,7 +1,12 @@
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import type { SpendStorage } from '@gatewright/scope-guard'
-import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
-import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
+import { migrateSpends, postgresApprovals, postgresSpends } from '@gatewright/scope-guard/postgres'
+import {
+  approvalStorageContract,
+  approvalStorageFaults,
+  spendStorageContract,
+  spendStorageFaults,
+} from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { countingProxy, postgresStatements } from '../../bench/shared-stores/counting-proxy.ts'
 import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
@@ -18,6 +23,47 @@ spendStorageContract(runner, 'Postgres', async () => {
 spendStorageFaults(runner, 'Postgres', () =>
   faultyStores(faultyPostgres(migrateSpends), db => postgresSpends(db)),
 )
+
+approvalStorageContract(runner, 'Postgres', async () => {
+  const { connections, close } = await openKeptPostgres(4, migrateSpends)
+  return { connections: connections.map(db => postgresApprovals(db)), close }
+})
+
+approvalStorageFaults(runner, 'Postgres', () =>
+  faultyStores(faultyPostgres(migrateSpends), db => postgresApprovals(db)),
+)
+
+t.test('uses an approval in the transaction of the caller, or not at all', async t => {
+  const { connections, close } = await openKeptPostgres(2, migrateSpends)
+  t.teardown(close)
+  const [one, two] = connections
+  const approvals = postgresApprovals(one!)
+  const request = {
+    accountId: 'a',
+    keyId: 'k',
+    operation: 'payments.create',
+    payee: [],
+    amountCents: 1,
+    currency: 'USD',
+    policyIds: [],
+  }
+  await approvals.open({ id: 'apr', request, requestedAt: 0, expiresAt: 9 }, 9)
+  await approvals.decide('a', 'apr', { state: 'approved', by: 'o' }, 1)
+  const attempt = async (commit: boolean): Promise<boolean> => {
+    let waiting: Promise<boolean> | undefined
+    await one!
+      .transaction(async tx => {
+        await postgresApprovals(tx).use('a', 'apr', 'first', 1)
+        waiting = postgresApprovals(two!).use('a', 'apr', commit ? 'third' : 'second', 1)
+        if (!commit) throw new Error('roll back')
+      })
+      .catch(() => undefined)
+    return (await waiting) as boolean
+  }
+  t.equal(await attempt(false), true, 'another effect uses it when the first is rolled back')
+  await rows(one!, "update gw_approvals set state = 'approved' returning id")
+  t.equal(await attempt(true), false, 'and does not when it commits')
+})
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
 

@@ -1,5 +1,10 @@
-import { redisSpends } from '@gatewright/scope-guard/redis'
-import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
+import { redisApprovals, redisSpends } from '@gatewright/scope-guard/redis'
+import {
+  approvalStorageContract,
+  approvalStorageFaults,
+  spendStorageContract,
+  spendStorageFaults,
+} from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { faultyRedis, faultyStores } from '../../harness/databases/faulty.ts'
 import { runner } from '../../harness/runner.ts'
@@ -11,6 +16,13 @@ spendStorageContract(runner, 'Redis', async () => {
 })
 
 spendStorageFaults(runner, 'Redis', () => faultyStores(faultyRedis(), client => redisSpends(client)))
+
+approvalStorageContract(runner, 'Redis', async () => {
+  const { connections, close } = await openRedis(4)
+  return { connections: connections.map(client => redisApprovals(client)), expiresNatively: true, close }
+})
+
+approvalStorageFaults(runner, 'Redis', () => faultyStores(faultyRedis(), client => redisApprovals(client)))
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 1, expiresAt: 1000 } as const
 

@@ -1,5 +1,5 @@
-import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
-import { spendStorageContract } from '@gatewright/scope-guard/testing'
+import { migrateSpends, sqliteApprovals, sqliteSpends } from '@gatewright/scope-guard/sqlite'
+import { approvalStorageContract, spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
@@ -9,6 +9,11 @@ spendStorageContract(runner, 'SQLite', async () => {
   // One connection, as in a host: two in one thread would block each other inside a transaction.
   const { connections, close } = await openSqlite(1, migrateSpends)
   return { connections: connections.map(db => sqliteSpends(db)), close }
+})
+
+approvalStorageContract(runner, 'SQLite', async () => {
+  const { connections, close } = await openSqlite(1, migrateSpends)
+  return { connections: connections.map(db => sqliteApprovals(db)), close }
 })
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const

@@ -1,5 +1,5 @@
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
-import { memorySpends } from '@gatewright/scope-guard/memory'
+import { memoryApprovals, memorySpends } from '@gatewright/scope-guard/memory'
 import type { Store } from '../index.ts'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { collector } from './store.ts'
@@ -11,6 +11,6 @@ import { collector } from './store.ts'
  */
 export function memoryStore(options: { readonly perProcess?: boolean } = {}): Store {
   const { perProcess } = checkOptions('memoryStore', options, { perProcess: { default: false } })
-  const ports = { idempotency: memoryIdempotency(), spends: memorySpends() }
+  const ports = { idempotency: memoryIdempotency(), spends: memorySpends(), approvals: memoryApprovals() }
   return { ...ports, onlyProcess: !perProcess, migrate: async () => undefined, collect: collector(ports) }
 }

@@ -1,7 +1,7 @@
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, migrate, rows, type SqlClient, type SqlValue } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
-import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
+import { migrateSpends, postgresApprovals, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
@@ -41,6 +41,7 @@ export function postgresStore(
   const ports = {
     idempotency: postgresIdempotency(db, { prefix }),
     spends: postgresSpends(db, { prefix }),
+    approvals: postgresApprovals(db, { prefix }),
   }
   return {
     ...ports,

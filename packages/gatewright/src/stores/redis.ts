@@ -2,7 +2,7 @@ import { redisIdempotency } from '@gatewright/idempotency-store/redis'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { connectOnDemand } from '@gatewright/kernel/internal/redis'
 import { fromIoredis, fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
-import { redisSpends } from '@gatewright/scope-guard/redis'
+import { redisApprovals, redisSpends } from '@gatewright/scope-guard/redis'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
 import type { Store } from '../index.ts'
 import { collector, nameOfGiven } from './store.ts'
@@ -37,6 +37,7 @@ export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptio
   const ports = {
     idempotency: redisIdempotency(redis, { prefix: `${prefix}idempotency:` }),
     spends: redisSpends(redis, { prefix: `${prefix}spend:` }),
+    approvals: redisApprovals(redis, { prefix: `${prefix}approvals:` }),
   }
   return {
     ...ports,

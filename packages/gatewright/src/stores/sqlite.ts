@@ -1,7 +1,7 @@
 import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { fromSqlite, type SqliteDatabase } from '@gatewright/kernel/sql'
-import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
+import { migrateSpends, sqliteApprovals, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
 import { collector, nameOfGiven } from './store.ts'
@@ -27,6 +27,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   const ports = {
     idempotency: sqliteIdempotency(db, { prefix }),
     spends: sqliteSpends(db, { prefix }),
+    approvals: sqliteApprovals(db, { prefix }),
   }
   return {
     ...ports,

@@ -1,7 +1,7 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import { collectBatches } from '@gatewright/kernel'
 import { systemClock } from '@gatewright/kernel/internal'
-import type { LimiterStore, SpendStorage } from '@gatewright/scope-guard'
+import type { ApprovalStorage, LimiterStore, SpendStorage } from '@gatewright/scope-guard'
 
 /** Where a server keeps its state: `memoryStore()`, `redisStore(client)`, `postgresStore(pool)`, `sqliteStore(database)`, or your own. */
 export interface Store {
@@ -9,6 +9,8 @@ export interface Store {
   readonly idempotency: IdempotencyStorage
   /** Counters of spend caps. Without them, an operation that spends is refused at start-up. */
   readonly spends?: SpendStorage
+  /** Approvals of amounts above `approveAboveCents`. Required with the option `approvals`. */
+  readonly approvals?: ApprovalStorage
   /** Where rate limits count. Absent: in this process. */
   readonly limits?: LimiterStore
   /** Whether a server with this store may have one process only: then `gatewright` warns where it notices several. Default false. */
@@ -32,10 +34,14 @@ export function nameOfGiven(given: unknown): string {
 const BATCH = 1000
 
 /** Makes the function `collect` of a store. */
-export function collector({ idempotency, spends }: Pick<Store, 'idempotency' | 'spends'>): Store['collect'] {
+export function collector({
+  idempotency,
+  spends,
+  approvals,
+}: Pick<Required<Store>, 'idempotency' | 'spends' | 'approvals'>): Store['collect'] {
   return async () => {
     let deleted = 0
-    for (const storage of spends ? [idempotency, spends] : [idempotency])
+    for (const storage of [idempotency, spends, approvals])
       deleted += await collectBatches(limit => storage.collect(limit, systemClock.now()), BATCH)
     return deleted
   }

@@ -146,6 +146,7 @@ async function tryStart(
     guard: spending,
     access,
     effectId: claim.effectId,
+    approval: spending.approvals === undefined ? undefined : { requestId: effectId, effectId },
     most: MOST_HOLDS,
     advice:
       'give it a function that returns the amount (the option amount; with gatewright, spends), or call reserve before the effect',

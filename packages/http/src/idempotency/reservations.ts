@@ -1,7 +1,8 @@
-import { Fault, type Verdict } from '@gatewright/kernel'
+import { Fault, type Denial, type Verdict } from '@gatewright/kernel'
 import type {
   AccessLike,
   AmountLike,
+  ApprovedFor,
   IdempotencyPort,
   RecordedResponse,
   SpendGuardPort,
@@ -23,6 +24,8 @@ export interface RunReservations
    * Undefined: the response may be stored.
    */
   close(status: number): Promise<Fault | undefined>
+  /** Asks for the approval that a denied amount of a transaction waits for. Undefined: none does. Call it when the transaction is over. */
+  ask(): Promise<Denial> | undefined
   /** Returns the amounts that are held. */
   held(): readonly AmountLike[]
   /** Releases every hold when the run ends, whatever its handler has said: the run had no effect. */
@@ -55,8 +58,10 @@ interface ReservationDependencies {
   readonly effectId: string | undefined
   /** The most holds of the run. */
   readonly most: number
-  /** The spend storage of an open transaction, in which the holds commit. Default: that of the guard. */
-  readonly storage?: unknown
+  /** The request, whose amounts may have to be approved. Undefined: the guard has no approvals. */
+  readonly approval: ApprovedFor | undefined
+  /** The storages of an open transaction, in which holds and the use of approvals commit. Default: those of the guard. */
+  readonly inTransaction?: { readonly spends: unknown; readonly approvals: unknown }
   /** How a success that reserved nothing can reserve, for its fault. */
   readonly advice: string
   /** Whether a success settles a hold in full whose end the handler did not say. */
@@ -65,17 +70,18 @@ interface ReservationDependencies {
 
 /** Tracks what a run reserves, and how each hold ends. */
 export function createReservations(dependencies: ReservationDependencies): RunReservations {
-  const { operation, guard, access, effectId, most, storage, settlesInFull } = dependencies
+  const { operation, guard, access, effectId, most, approval, inTransaction, settlesInFull } = dependencies
   const made: Reservation[] = []
   const pending: Promise<unknown>[] = []
   let isOpen = true
   let mayBeFree = false
+  let asked: AskedSpend | undefined
   const assertOpen = (name: string): void => {
     if (!isOpen) throw new TypeError(`${operation}: ${name} must be called before the handler returns`)
   }
   const reserveHold = async (
     reservation: Reservation,
-    spend: AmountLike & { readonly holdId?: string },
+    spend: AskedSpend,
   ): Promise<Verdict<OpenHold<unknown>>> => {
     assertOpen('reserve')
     if (made.length === most)
@@ -83,16 +89,13 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
         `${operation}: a run may reserve at most ${most === 1 ? 'once' : `${most} times`}: reserve a sum, or make several requests`,
       )
     made.push(reservation)
-    try {
-      const verdict = await guard.reserve(access, spend, storage as never)
-      reservation.outcome = verdict.ok ? { hold: verdict.value } : 'denied'
-      return verdict.ok
-        ? { ok: true, value: openHold(operation, reservation, verdict.value, assertOpen) }
-        : verdict
-    } catch (error) {
-      reservation.outcome = { failed: error }
-      throw error
-    }
+    const verdict = await reserveOf(dependencies, reservation, spend)
+    if (verdict.ok) return { ok: true, value: openHold(operation, reservation, verdict.value, assertOpen) }
+    if (verdict.code !== 'approval_required' || !spend.approval) return verdict
+    // Not in the transaction: it is rolled back, and its database may have one writer.
+    if (!inTransaction) return requestApproval(guard, access, spend)
+    asked = spend
+    return verdict
   }
   const endHold = async ({ outcome, end = 'release' }: Reservation): Promise<void> => {
     if (typeof outcome !== 'object') return
@@ -109,7 +112,7 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
       const holdId = spend.holdId ?? own
       const reserved = reserveHold(
         { amount: storedAmount(spend) },
-        holdId === undefined ? spend : { ...spend, holdId },
+        { ...spend, ...(holdId === undefined ? {} : { holdId }), ...(approval ? { approval } : {}) },
       )
       // A handler may respond without awaiting it; `close` waits for it.
       pending.push(reserved.catch(() => {}))
@@ -129,6 +132,8 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
       if (held.length === 0 && !mayBeFree) return notReserved(operation, dependencies.advice)
       return held.some(({ end }) => end === undefined) ? notEnded(operation) : undefined
     },
+
+    ask: () => asked && requestApproval(guard, access, asked),
 
     held: () => made.filter(isHeld).map(({ amount }) => amount),
 
@@ -157,6 +162,35 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
       return completion
     },
   }
+}
+
+/** Reserves, and notes the outcome. */
+async function reserveOf(
+  { guard, access, inTransaction }: ReservationDependencies,
+  reservation: Reservation,
+  spend: AskedSpend,
+): Promise<Verdict<unknown>> {
+  const { spends, approvals } = inTransaction ?? {}
+  try {
+    const verdict = await guard.reserve(access, spend, spends as never, approvals as never)
+    reservation.outcome = verdict.ok ? { hold: verdict.value } : 'denied'
+    return verdict
+  } catch (error) {
+    reservation.outcome = { failed: error }
+    throw error
+  }
+}
+
+type AskedSpend = AmountLike & { readonly holdId?: string; readonly approval?: ApprovedFor }
+
+/** Asks for an approval. Throws a `TypeError` for a guard that has approvals and cannot ask. */
+async function requestApproval(
+  guard: SpendGuardPort,
+  access: AccessLike,
+  spend: AskedSpend,
+): Promise<Denial> {
+  if (!guard.requestApproval) throw new TypeError('a guard with approvals must have requestApproval')
+  return guard.requestApproval(access, spend)
 }
 
 const isHeld = ({ outcome }: Reservation): boolean => typeof outcome === 'object' && 'hold' in outcome

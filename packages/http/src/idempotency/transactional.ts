@@ -39,6 +39,8 @@ export interface TransactionalDependencies {
   readonly reserves: boolean
   /** Makes the spend storage that writes in an open transaction. */
   readonly spendStorage: ((tx: unknown) => unknown) | undefined
+  /** Makes the storage of approvals that writes in an open transaction. */
+  readonly approvalStorage: ((tx: unknown) => unknown) | undefined
   readonly prepare: Prepare | undefined
   readonly handler: (
     call: Call,
@@ -58,18 +60,38 @@ export function runTransaction(
   call: Call,
   decision: DecisionDraft,
 ): Promise<Outcome> {
-  // What ends a run with a denial rolls its transaction back, so that nothing of the run is stored.
-  return stoppable<Outcome>(
-    stop => runUntilStopped(dependencies, call, decision, denial => stop({ kind: 'denial', denial })),
-    ABANDONED,
+  return askingAfter(waits =>
+    // What ends a run with a denial rolls its transaction back, so that nothing of the run is stored.
+    stoppable<Outcome>(
+      stop =>
+        runUntilStopped(dependencies, call, decision, {
+          waits,
+          abandon: denial => stop({ kind: 'denial', denial }),
+        }),
+      ABANDONED,
+    ),
   )
+}
+
+/** Notes the reservations of a run, one of which may wait for an approval. */
+type Waits = (reservations: RunReservations | undefined) => void
+
+/** Runs a write, and when its transaction has been rolled back, asks for the approval that it waits for. */
+async function askingAfter(run: (waits: Waits) => Promise<Outcome>): Promise<Outcome> {
+  let last: RunReservations | undefined
+  const outcome = await run(reservations => {
+    last = reservations
+  })
+  if (outcome.kind !== 'denial' || outcome.denial.code !== 'approval_required') return outcome
+  const denial = await last?.ask()
+  return denial ? { kind: 'denial', denial } : outcome
 }
 
 async function runUntilStopped(
   dependencies: TransactionalDependencies,
   call: Call,
   decision: DecisionDraft,
-  abandon: (denial: Denial) => never,
+  { waits, abandon }: { readonly waits: Waits; readonly abandon: (denial: Denial) => never },
 ): Promise<Outcome> {
   const { operation, transactions, accountOf, comparesQuery = false, prepare, handler } = dependencies
   let outcome: Outcome | undefined
@@ -87,7 +109,8 @@ async function runUntilStopped(
   }
   const handle: Parameters<TransactionPort<unknown>['run']>[1] = async (tx, { effectId, fence }) => {
     noteEffect(effectId)
-    const reservations = reservationsIn(dependencies, call, tx)
+    const reservations = reservationsIn(dependencies, call, tx, effectId)
+    waits(reservations)
     const spending = spendFunctions(dependencies, call, reservations)
     outcome = outcomeOf(
       operation,
@@ -126,9 +149,10 @@ function recordsCall({ idempotencyKey }: TransactionalDependencies, { facts }: C
 
 /** Makes the reservations of one run, which commit in its transaction: at most one. Undefined: the operation does not spend. */
 function reservationsIn(
-  { operation, spending, reserves, spendStorage }: TransactionalDependencies,
+  { operation, spending, reserves, spendStorage, approvalStorage }: TransactionalDependencies,
   { access }: Call,
   tx: unknown,
+  requestId: string,
 ): RunReservations | undefined {
   if (!reserves || !spending || !spendStorage) return undefined
   return createReservations({
@@ -138,7 +162,9 @@ function reservationsIn(
     // The hold of an earlier run, whose record has expired, may still be open under its `effectId`.
     effectId: undefined,
     most: 1,
-    storage: spendStorage(tx),
+    // Each run uses the approval for itself: when the record has expired, a repeat is another effect, which has to be approved again.
+    approval: approvalStorage && { requestId, effectId: `${requestId}.${crypto.randomUUID()}` },
+    inTransaction: { spends: spendStorage(tx), approvals: approvalStorage?.(tx) },
     advice: 'call reserve of the context before the effect',
     settlesInFull: false,
   })

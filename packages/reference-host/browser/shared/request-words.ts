@@ -23,6 +23,7 @@ export const RULE_WORDS: Readonly<Record<string, string>> = {
   denyPayees: 'payee forbidden',
   payees: 'payee not allowed',
   maxAuthAmountCents: 'limit per payment',
+  approveAboveCents: 'needs an approval',
   dailySpendCapCents: 'daily limit',
   dailyWithdrawalCapCents: 'daily limit of withdrawals',
   limits: 'limit',

@@ -5,8 +5,30 @@ export type ErrorExample = { readonly message: string; readonly [member: string]
 
 const DAY = { window: 'day', unit: 'cents', resetsAt: '2026-11-30T00:00:00.000Z' }
 
+const ASKED = {
+  rule: 'approveAboveCents',
+  limit: 5000,
+  requested: 6000,
+  approvalId: 'apr_q8yIuSBlGzyzJqWfbEMiT6hPlTGc6CqkZ6dSkbGtXx4',
+  operation: 'payments.create',
+  payee: ['account:acc_5Qz'],
+  amountCents: 6000,
+  currency: 'USD',
+  expiresAt: '2026-11-29T13:00:00.000Z',
+}
+
 /** An example of each code. */
 export const errorExamples: Readonly<Record<keyof typeof errorCodes, ErrorExample>> = {
+  approval_denied: {
+    message: 'The owner of this account has denied this payment.',
+    ...ASKED,
+  },
+  approval_required: {
+    message:
+      'A payment above 50.00 USD with this key waits until its owner has approved it: 60.00 USD requested. Send the request again, with the same Idempotency-Key, when it is approved.',
+    ...ASKED,
+    approveUrl: 'https://pay.example/console/#approvals',
+  },
   challenge_not_found: { message: 'No open request has this token.' },
   gone: { message: 'The field wallet is gone: send walletAddress.', field: 'wallet' },
   https_required: { message: 'This API is served over HTTPS only.' },
@@ -100,6 +122,13 @@ export const ruleExamples: Readonly<Record<keyof typeof ruleMeanings, ErrorExamp
     limit: 2000,
     remaining: 0,
     requested: 500,
+  },
+  approveAboveCents: {
+    message:
+      'A payment above 50.00 USD with this key waits until its owner has approved it, and 20 payments of the account wait already: let some be approved or denied first.',
+    mostOpen: 20,
+    limit: 5000,
+    requested: 6000,
   },
   limits: {
     message:

@@ -23,6 +23,9 @@ type Rule = (typeof guardRules)[number] | (typeof issuerRules)[number] | (typeof
 
 /** What a client should do about each code. Text in backticks is code. */
 export const errorAdvice: Readonly<Record<ErrorCode, string>> = {
+  approval_denied: 'The owner of the account denied it. A new key asks again.',
+  approval_required:
+    'The owner of the account has to approve it at `approveUrl` before `expiresAt`. Then repeat with the same key.',
   challenge_not_found: 'The sign-in of a command line is over, or the code is wrong. Start it again.',
   gone: 'The old name has been switched off. Use the new one.',
   https_required: 'Send the request over HTTPS.',
@@ -75,6 +78,7 @@ export const ruleMeanings: Readonly<Record<Rule, string>> = {
   maxAuthAmountCents: 'The amount is over the cap on one operation.',
   dailySpendCapCents: 'The cap of the day on money that moves is used up, or nothing counts it on this host.',
   dailyWithdrawalCapCents: 'The cap of the day on withdrawals is used up, or nothing counts it on this host.',
+  approveAboveCents: 'Too many payments of the account wait for an approval already.',
   limits: 'An entry of `limits[]` is used up in its `window`, or nothing counts it on this host.',
   currency: 'The amount is in a currency without a rate, so a money cap cannot be checked.',
   // Rules of keys and sessions.

@@ -43,6 +43,7 @@ function ruleWords(
 
 function capWords(
   {
+    rule,
     unit,
     window,
     timeZone,
@@ -58,7 +59,7 @@ function capWords(
   const size = (value: number): string => (unit === 'cents' ? dollars(value) : `${value} calls`)
   const left =
     window === 'operation'
-      ? `at most ${size(cap)} at once`
+      ? `${rule === 'approveAboveCents' ? 'approval above' : 'at most'} ${size(cap)} at once`
       : used === undefined
         ? `${size(cap)} ${WINDOWS[window]}, which this server cannot count`
         : `${size(remaining)} left of ${size(cap)} ${WINDOWS[window]}`

@@ -2,7 +2,15 @@ import type { CounterItem } from './caps.ts'
 import type { Block } from './predicates.ts'
 
 /** Says why a policy blocks a call, for people. Where a cap blocks, `exceededMessage` says it with its numbers. */
-export function blockMessage({ rule, notBefore, notAfter, limit, requested, payee }: Block): string {
+export function blockMessage({
+  rule,
+  notBefore,
+  notAfter,
+  limit,
+  requested,
+  payee,
+  mostOpen,
+}: Block): string {
   switch (rule) {
     case 'denyOperations':
       return 'A policy of this key denies this operation.'
@@ -24,6 +32,13 @@ export function blockMessage({ rule, notBefore, notAfter, limit, requested, paye
         : `A policy of this key does not allow payments to ${named(payee)}.`
     case 'currency':
       return 'The limits of this key are in US dollars, and there is no rate for this currency.'
+    case 'approveAboveCents': {
+      const size = typeof limit === 'number' ? ` above ${dollars(limit)}` : ''
+      const waits = `A payment${size} with this key waits until its owner has approved it`
+      return typeof mostOpen !== 'number'
+        ? `${waits}: ${dollars(Number(requested))} requested.`
+        : `${waits}, and ${mostOpen} payments of the account wait already: let some be approved or denied first.`
+    }
     case 'maxAuthAmountCents':
     case 'dailySpendCapCents':
     case 'dailyWithdrawalCapCents':

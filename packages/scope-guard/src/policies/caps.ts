@@ -24,6 +24,8 @@ export interface Cap {
   readonly name: string
   /** Which calls of its operations the cap applies to. */
   readonly counts: 'calls' | 'money' | 'withdrawals'
+  /** Whether it denies nothing by itself: what exceeds it must be approved. */
+  readonly asks: boolean
 }
 
 /** A counter that a call adds to, with the policy rule to name if its cap is reached. */
@@ -47,13 +49,21 @@ export interface OperationCaps {
   readonly firstWithCounter: Block | undefined
   /** Returns the first cap on a single call that an amount exceeds. */
   overOneCall(cents: number): Block | undefined
+  /** Returns the thresholds on a single call that an amount exceeds, the lowest first. */
+  asking(cents: number): readonly Block[]
   /** Returns the amounts that a call adds to counters, sorted by counter. */
   items(cents: number, now: EpochMs): readonly CounterItem[]
 }
 
 function capsOf({ id, policy }: StoredPolicy): Cap[] {
   const owner = counterOwner(id)
-  const { maxAuthAmountCents, dailySpendCapCents, dailyWithdrawalCapCents, limits = [] } = policy
+  const {
+    maxAuthAmountCents,
+    dailySpendCapCents,
+    dailyWithdrawalCapCents,
+    approveAboveCents,
+    limits = [],
+  } = policy
   const zoneOf = (window: Window): string | undefined =>
     window === 'operation' || window === 'total' || policy.timeZone === 'UTC' ? undefined : policy.timeZone
   const onMoney = (
@@ -66,7 +76,8 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     const timeZone = zoneOf(window)
     const name = JSON.stringify([owner, rule, ...(timeZone === undefined ? [] : [timeZone])])
     const operations = undefined
-    return [{ rule, policyId: id, unit: 'cents', window, timeZone, most, operations, name, counts }]
+    const asks = rule === 'approveAboveCents'
+    return [{ rule, policyId: id, unit: 'cents', window, timeZone, most, operations, name, counts, asks }]
   }
   const onOperations = limits.map(({ operations: named, window, maxCents, maxCount }): Cap => {
     const operations = [...new Set(named)].sort()
@@ -76,10 +87,22 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     const span = timeZone === undefined ? window : `${window} ${timeZone}`
     const name = JSON.stringify([owner, 'limits', unit, span, ...operations])
     const counts = unit === 'count' ? 'calls' : 'money'
-    return { rule: 'limits', policyId: id, unit, window, timeZone, most, operations, name, counts }
+    return {
+      rule: 'limits',
+      policyId: id,
+      unit,
+      window,
+      timeZone,
+      most,
+      operations,
+      name,
+      counts,
+      asks: false,
+    }
   })
   return [
     ...onMoney('maxAuthAmountCents', maxAuthAmountCents, 'operation'),
+    ...onMoney('approveAboveCents', approveAboveCents, 'operation'),
     ...onMoney('dailySpendCapCents', dailySpendCapCents, 'day'),
     ...onMoney('dailyWithdrawalCapCents', dailyWithdrawalCapCents, 'day', 'withdrawals'),
     ...onOperations,
@@ -102,9 +125,16 @@ function lowest(caps: readonly Cap[]): Cap[] {
 }
 
 const blockOf = ({ rule, policyId, window }: Cap): Block => ({ rule, policyId, window })
+const overBlock = (cap: Cap, cents: number): Block => ({
+  ...blockOf(cap),
+  unit: 'cents',
+  requested: cents,
+  limit: cap.most,
+})
 
 function operationCaps(caps: readonly Cap[]): OperationCaps {
-  const perCall = caps.filter(({ window }) => window === 'operation')
+  const perCall = caps.filter(({ window, asks }) => window === 'operation' && !asks)
+  const thresholds = caps.filter(({ asks }) => asks).sort((a, b) => a.most - b.most)
   const counted = caps.filter(({ window }) => window !== 'operation')
   const money = caps.find(({ unit }) => unit === 'cents')
   return {
@@ -113,10 +143,9 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
     firstWithCounter: counted[0] && blockOf(counted[0]),
     overOneCall(cents) {
       const over = perCall.find(({ most }) => cents > most)
-      return (
-        over && { ...blockOf(over), remaining: over.most, unit: 'cents', requested: cents, limit: over.most }
-      )
+      return over && { remaining: over.most, ...overBlock(over, cents) }
     },
+    asking: cents => thresholds.filter(({ most }) => cents > most).map(cap => overBlock(cap, cents)),
     items: (cents, now) =>
       counted.map(({ rule, policyId, unit, window, timeZone, most, name, operations }) => {
         const { label, endsAt } = windowAt(window as Exclude<Window, 'operation'>, now, timeZone)

@@ -102,6 +102,7 @@ const membersOf = (maxLimits: number): Check =>
     maxAuthAmountCents: amount,
     dailySpendCapCents: amount,
     dailyWithdrawalCapCents: amount,
+    approveAboveCents: amount,
     allowCardSecrets: flag,
     notBefore: instant,
     notAfter: instant,

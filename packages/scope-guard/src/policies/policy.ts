@@ -23,6 +23,8 @@ export interface Policy {
   readonly dailySpendCapCents?: number
   /** The most US cents that withdrawals may move per day. */
   readonly dailyWithdrawalCapCents?: number
+  /** A money operation that moves more US cents waits until the owner of the account has approved it. */
+  readonly approveAboveCents?: number
   /** `false` blocks operations that reveal card secrets. */
   readonly allowCardSecrets?: boolean
   /** RFC 3339 instant. Calls before this instant are blocked; calls exactly at it are allowed. */

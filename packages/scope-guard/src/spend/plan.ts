@@ -1,10 +1,11 @@
 import type { Clock } from '@gatewright/kernel'
 import { blocked, type SpendAccess } from '../access.ts'
 import type { SpendDenial } from '../codes.ts'
-import type { CounterItem } from '../policies/caps.ts'
+import type { CounterItem, OperationCaps } from '../policies/caps.ts'
 import type { Block } from '../policies/predicates.ts'
 import type { SpendStorage } from '../storage/port.ts'
 import { checkAmount, malformedAmount, operationsOf, type Amount, type RateSource } from './amount.ts'
+import type { CheckedApprovals } from './approval-options.ts'
 
 /** The services that count spending. */
 export interface SpendDependencies {
@@ -12,10 +13,13 @@ export interface SpendDependencies {
   readonly rates: RateSource
   readonly clock: Clock
   readonly timeoutMs: number
+  /** Absent: what a threshold asks about is denied. */
+  readonly approvals: CheckedApprovals | undefined
 }
 
 /** The counters that a call adds to. All checks that need no store have passed. */
-interface SpendPlan {
+export interface SpendPlan {
+  readonly caps: OperationCaps
   readonly cents: number
   readonly items: readonly CounterItem[]
 }
@@ -41,7 +45,7 @@ export async function planSpend(
   const caps = chain.caps(operationsOf(rule, spend), rule.spends)
   if (caps.firstWithCounter && !storage) return blocked(caps.firstWithCounter)
   const cents = await checkAmount(caps, spend, rates)
-  return typeof cents === 'number' ? { cents, items: caps.items(cents, clock.now()) } : cents
+  return typeof cents === 'number' ? { caps, cents, items: caps.items(cents, clock.now()) } : cents
 }
 
 /**

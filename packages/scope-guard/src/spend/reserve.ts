@@ -1,12 +1,15 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { blocked, exceeded, withEvidence, type SpendAccess } from '../access.ts'
+import { approvalRequired, blocked, exceeded, withEvidence, type SpendAccess } from '../access.ts'
 import type { GuardDenial, SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
+import type { ApprovalStorage } from '../storage/approvals-port.ts'
 import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { Amount } from './amount.ts'
+import type { ApprovedFor } from './approval-options.ts'
+import { askedOf, denialUntilApproved, useApproval } from './approvals.ts'
 import { planCall, planSpend, type SpendDependencies } from './plan.ts'
-import type { SpendHold } from './settle.ts'
+import { releaseSpend, type SpendHold } from './settle.ts'
 
 /** The money that one call moves. Where the server has a price of its own, pass that and never an amount from the body. */
 export interface Spend extends Amount {
@@ -20,6 +23,8 @@ export interface Spend extends Amount {
    * repeated, so it takes no `holdId`. Default false.
    */
   readonly isSpent?: boolean
+  /** The request that may wait for an approval. Without it, an amount above `approveAboveCents` is denied. */
+  readonly approval?: ApprovedFor
 }
 
 /** Implements `Guard.reserve`. */
@@ -27,11 +32,16 @@ export async function reserveSpend(
   access: SpendAccess,
   spend: Spend,
   dependencies: SpendDependencies,
+  approvals?: ApprovalStorage,
 ): Promise<Verdict<SpendHold, SpendDenial>> {
   const { evidence } = access
   const plan = await planSpend(access, spend, dependencies)
   if ('ok' in plan) return withEvidence(plan, evidence)
   const { cents, items } = plan
+  const asked = askedOf(access, spend, plan, dependencies.approvals)
+  const waits = asked && (await denialUntilApproved(asked, dependencies, approvals))
+  // Nobody is asked about what a cap denies anyway.
+  if (waits) return withEvidence((await overCap(access, items, dependencies)) ?? waits, evidence)
   const { accountId } = access.session
   const { amountCents, currency, isSpent = false, holdId = crypto.randomUUID() } = spend
   const counts = items.length > 0
@@ -45,7 +55,13 @@ export async function reserveSpend(
     }
   }
   const requested = { amountCents, currency }
-  return allow({ id: holdId, accountId, amountCents: cents, requested, held: counts && !isSpent })
+  const hold = { id: holdId, accountId, amountCents: cents, requested, held: counts && !isSpent }
+  // After the caps, so that what they deny does not use up the approval. What counts already is undone: with the hold, or with the transaction.
+  if (asked && !(await useApproval(asked, dependencies, approvals))) {
+    await releaseSpend(hold, dependencies)
+    return withEvidence(approvalRequired(asked.block), evidence)
+  }
+  return allow(hold)
 }
 
 /**
@@ -82,11 +98,26 @@ export async function simulateSpend(
   spend: Spend | undefined,
   dependencies: SpendDependencies,
 ): Promise<Verdict<undefined, SpendDenial>> {
-  const plan = spend ? await planSpend(access, spend, dependencies) : planCall(access, dependencies)
-  if ('ok' in plan) return plan as SpendDenial
-  if ('rule' in plan) return blocked(plan)
-  const { items } = plan
-  if (items.length === 0) return allow(undefined)
+  if (!spend) {
+    const call = planCall(access, dependencies)
+    if ('rule' in call) return blocked(call)
+    return (await overCap(access, call.items, dependencies)) ?? allow(undefined)
+  }
+  const plan = await planSpend(access, spend, dependencies)
+  if ('ok' in plan) return plan
+  const over = await overCap(access, plan.items, dependencies)
+  if (over) return over
+  const asked = askedOf(access, spend, plan, dependencies.approvals)
+  return asked ? approvalRequired(asked.block) : allow(undefined)
+}
+
+/** Returns the denial of the first counter whose cap a call would exceed. Changes nothing. */
+async function overCap(
+  access: SpendAccess,
+  items: readonly CounterItem[],
+  dependencies: SpendDependencies,
+): Promise<(GuardDenial & SpendDenial) | undefined> {
+  if (items.length === 0) return undefined
   const counters = items.map(({ item }) => item.counter)
   const storage = dependencies.storage as SpendStorage
   const usage = await withinTime('spend store', dependencies.timeoutMs, () =>
@@ -94,5 +125,5 @@ export async function simulateSpend(
   )
   const used = usage.map(counter => counter.used)
   const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
-  return index < 0 ? allow(undefined) : exceeded(items, index, used[index] as number)
+  return index < 0 ? undefined : exceeded(items, index, used[index] as number)
 }

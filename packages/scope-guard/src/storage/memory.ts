@@ -1,13 +1,11 @@
 import { Fault, GRACE_MS, type EpochMs } from '@gatewright/kernel'
 import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
+import type { MemoryOptions } from './options.ts'
 import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 
+export { memoryApprovals } from './approvals-memory.ts'
 export { memoryRevocationFeed } from './memory-feed.ts'
-
-export interface MemoryOptions {
-  /** How many counters and holds it stores at most, at least 1, default 100 000. */
-  readonly capacity?: number
-}
+export type { MemoryOptions } from './options.ts'
 
 interface Counter {
   used: number

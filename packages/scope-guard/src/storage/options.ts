@@ -1,8 +1,14 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 
-/** Options of the Redis and SQL adapters of `SpendStorage`. */
+/** Options of the adapters of `SpendStorage` and `ApprovalStorage` in memory. */
+export interface MemoryOptions {
+  /** How many counters and holds, or approvals, it stores at most, at least 1, default 100 000. */
+  readonly capacity?: number
+}
+
+/** Options of the Redis and SQL adapters of `SpendStorage` and `ApprovalStorage`. */
 export interface StorageOptions {
-  /** Prefix of every key (Redis, default `gw:spend:`) or table (SQL, as given to `migrate`, default `gw_`). */
+  /** Prefix of every key (Redis, default `gw:spend:` and `gw:approvals:`) or table (SQL, as given to `migrate`, default `gw_`). */
   readonly prefix?: string
 }
 

@@ -7,6 +7,7 @@ import type { SpendStorage } from './port.ts'
 import { holdText, readIntegers, readReserveReply } from './redis-encoding.ts'
 import { END_HOLD, RESERVE, USAGE } from './redis-scripts.ts'
 
+export { redisApprovals } from './approvals-redis.ts'
 export { redisRevocationFeed } from './redis-feed.ts'
 export type { FeedOptions, StorageOptions } from './options.ts'
 

@@ -18,4 +18,20 @@ create table {prefix}spend_holds (
   held_at bigint not null,
   primary key (account, hold)
 ) {without rowid} {by account};
+
+create table {prefix}approvals (
+  account {id} not null,
+  id {id} not null,
+  key_id {id} not null,
+  request text not null,
+  state text not null check (state in ('pending', 'approved', 'denied', 'used')),
+  requested_at bigint not null,
+  expires_at bigint not null,
+  decided_by text,
+  decided_at bigint,
+  effect {id},
+  primary key (account, id)
+) {without rowid} {by account};
+
+create index {prefix}approvals_expires_at on {prefix}approvals (expires_at);
 `
