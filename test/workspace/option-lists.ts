@@ -12,6 +12,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   remoteKeys: ['scope-guard/src/token/keys.ts', 'RemoteKeysOptions'],
   discoverKeys: ['scope-guard/src/token/keys.ts', 'RemoteKeysOptions'],
   memorySpends: ['scope-guard/src/storage/options.ts', 'MemoryOptions'],
+  memoryApprovals: ['scope-guard/src/storage/options.ts', 'MemoryOptions'],
   createVerifier: ['signature-verifier/src/options.ts', 'VerifierOptions'],
   'createVerifier recoveries': ['signature-verifier/src/queue-options.ts', 'QueueLimits'],
   'createVerifier challenges': ['signature-verifier/src/challenge.ts', 'ChallengeOptions'],
