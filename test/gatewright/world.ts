@@ -28,8 +28,8 @@ export interface World {
     readonly guard: { readonly keys: ReturnType<typeof localKeys> }
   }
   readonly processor: Processor
-  /** Makes an access token of Auth0. */
-  token(scope: string, account?: string): Promise<string>
+  /** Makes an access token of Auth0. `more`: further claims. */
+  token(scope: string, account?: string, more?: object): Promise<string>
 }
 
 /** The largest amount that the processor pays. */
@@ -61,10 +61,10 @@ export function createWorld(store: Store = memoryStore({ perProcess: true })): W
         return amountCents > LARGEST_PAID ? 'declined' : 'paid'
       },
     },
-    token(scope, account = 'auth0|ann') {
+    token(scope, account = 'auth0|ann', more = {}) {
       const iat = Math.floor(clock.now() / 1000)
       const claims = { iss: ISSUER, aud: AUDIENCE, sub: account, azp: 'shop', scope, iat, exp: iat + 900 }
-      return sign(key, claims, { typ: 'JWT' })
+      return sign(key, { ...claims, ...more }, { typ: 'JWT' })
     },
   }
 }

@@ -14,6 +14,7 @@ import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 export interface Place {
   readonly env: Readonly<Record<string, string>>
   readonly store: Required<Pick<Store, 'spends'>> & Store
+  readonly db: SqlClient
   /** Reads how much of an account's caps is used, and how much of that is held, in cents. */
   countersOf(account: string): Promise<{ readonly used: number; readonly held: number }>
   close(): Promise<void>

@@ -32,22 +32,29 @@ export function createProcessor(mostCents: number) {
 export const sum = (payments: readonly Payment[]): number =>
   payments.reduce((total, { cents }) => total + cents, 0)
 
+/** The body of the response to a payment. */
+type BodyOf = (effectId: string) => object
+
 /** Asks the processor for the outcome of a lost run. Undefined: it paid nothing, and its server is dead, so it will not. */
-export async function responseOf(processor: string, effectId: string): Promise<StoredResponse | undefined> {
+export async function responseOf(
+  processor: string,
+  effectId: string,
+  bodyOf: BodyOf = id => ({ id }),
+): Promise<StoredResponse | undefined> {
   const cents = Number(await (await fetch(`${processor}/${effectId}`)).text())
   if (cents === 0) return undefined
   return {
     status: 201,
     headers: [['content-type', 'application/json']],
-    body: JSON.stringify({ id: effectId }),
+    body: JSON.stringify(bodyOf(effectId)),
     spends: [{ amountCents: cents, currency: 'USD' }],
   }
 }
 
 /** Makes the option `recover` of a server. */
-export function recoverBy(processor: string): (run: LostRun) => Promise<RecoveryResult> {
+export function recoverBy(processor: string, bodyOf?: BodyOf): (run: LostRun) => Promise<RecoveryResult> {
   return async ({ effectId }) => {
-    const response = await responseOf(processor, effectId)
+    const response = await responseOf(processor, effectId, bodyOf)
     return response ? { state: 'completed', response } : { state: 'never_happened' }
   }
 }
