@@ -1,4 +1,4 @@
-import type { Rule, Session, Verdict, ScopeCatalogue } from '@gatewright/kernel'
+import type { HeaderField, Rule, Session, Verdict, ScopeCatalogue } from '@gatewright/kernel'
 import type { IdempotencyDialect } from './idempotency/dialect.ts'
 import type { OpenGateOptions, Settings } from './options.ts'
 import type {
@@ -88,6 +88,8 @@ export interface OpenGate {
   enter(request: object, facts: () => RequestFacts): StepResult<RequestContext>
   /** For bindings: the session of a request, for `session(request)`. */
   session(request: object, facts: () => RequestFacts): Promise<Verdict<Session>>
+  /** For bindings: counts a request of a session, for which there is no route, under the rate limits of a rule. Returns header fields. */
+  admit(context: RequestContext, session: Session, rule: Rule): Promise<Verdict<readonly HeaderField[]>>
   /** For bindings: ends a request that no route serves, and returns the response to send. */
   conclude(context: RequestContext, outcome: Outcome): WireResponse
   /** For bindings: reports that the framework has responded to a request itself. */

@@ -1,3 +1,4 @@
+import { allow } from '@gatewright/kernel'
 import { declarations, type AnyGate } from './declarations.ts'
 import type { Gate, GateOptions } from './gate-types.ts'
 import type { AccessLike, Credentials } from './ports.ts'
@@ -66,6 +67,9 @@ function createGate(options: AnyGateOptions): AnyGate {
         status,
         message: 'the request is denied before its credential is read',
       }
+    },
+    async admit({ facts: { address } }, session, rule) {
+      return options.guard?.admit?.(session, address === '' ? {} : { address }, rule) ?? allow([])
     },
     adopt(copy, original) {
       const { [entered]: result } = original as { [entered]?: StepResult<RequestContext> }

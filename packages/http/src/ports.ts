@@ -56,6 +56,12 @@ export interface GuardPort<A extends AccessLike, H = unknown> {
   check(facts: GuardFactsLike, rule: Rule): Promise<Verdict<A>>
   /** Decides whether a credential belongs to a valid session, without a rule, for `session(request)` of a binding. Counts nothing. */
   authenticate?(facts: GuardFactsLike): Promise<Verdict<Session>>
+  /** Counts a request of a session under the rate limits of a rule, and checks nothing else. Default: such requests are not counted. */
+  admit?(
+    session: Session,
+    facts: { readonly address?: string },
+    rule: Rule,
+  ): Promise<Verdict<readonly HeaderField[]>>
   /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */
   prepare(rule: Rule): void
   /**

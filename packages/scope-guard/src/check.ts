@@ -1,4 +1,12 @@
-import { allow, type Rule, type Session, type Verdict, type Clock, type EpochMs } from '@gatewright/kernel'
+import {
+  allow,
+  type Rule,
+  type Session,
+  type Verdict,
+  type Clock,
+  type EpochMs,
+  type HeaderField,
+} from '@gatewright/kernel'
 import {
   accessOf,
   blocked,
@@ -84,6 +92,19 @@ export async function authenticateSession(
   if (unproven) return unproven
   if (proof) dependencies.claimed.add(facts)
   return allow(session)
+}
+
+/** Implements `Guard.admit`. */
+export async function admitSession(
+  { prepare }: GuardDependencies,
+  session: Session,
+  { address }: Pick<GuardFacts, 'address'>,
+  rule: Rule,
+): Promise<Verdict<readonly HeaderField[], GuardDenial>> {
+  const limits = prepare(rule)
+  const { usedUp, states } = await limits.take(session, address)
+  const headers = states.length === 0 ? [] : rateLimitFields(limits.policy, states)
+  return usedUp ? rateLimited(usedUp, headers) : allow(headers)
 }
 
 /** Loads the policies of a session that the caller has verified. */

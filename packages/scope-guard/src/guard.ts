@@ -1,9 +1,10 @@
-import type { Rule, Session, Verdict, Clock } from '@gatewright/kernel'
+import type { Rule, Session, Verdict, Clock, HeaderField } from '@gatewright/kernel'
 import { checkedRule } from '@gatewright/kernel/internal'
 import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'
 import {
+  admitSession,
   authenticateSession,
   authorizeSession,
   checkRequest,
@@ -49,6 +50,16 @@ export interface Guard {
    * Denials: `unauthorized`, `session_expired`. Faults as `check`.
    */
   authenticate(facts: GuardFacts): Promise<Verdict<Session, GuardDenial>>
+
+  /**
+   * Counts a request of a session under the rate limits of a rule, and checks nothing else: for a request that belongs to no operation, after
+   * `authenticate`. Returns the `RateLimit` fields. Denial: `rate_limited`. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   */
+  admit(
+    session: Session,
+    facts: Pick<GuardFacts, 'address'>,
+    rule: Rule,
+  ): Promise<Verdict<readonly HeaderField[], GuardDenial>>
 
   /** Decides as `check` does for a session that the caller has verified in another way, such as by its API key. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
@@ -164,6 +175,7 @@ export function createGuard(options: GuardOptions): Guard {
   return {
     check: (facts, rule) => checkRequest(dependencies, facts, rule),
     authenticate: facts => authenticateSession(dependencies, facts),
+    admit: (session, facts, rule) => admitSession(dependencies, session, facts, rule),
     authorize: (session, facts, rule) => authorizeSession(dependencies, session, facts, rule),
     recheck: (access, facts) => recheckAccess(dependencies, access, facts),
     checkPolicies: (accountId, policies, rule) => checkPolicies(dependencies, accountId, policies, rule),

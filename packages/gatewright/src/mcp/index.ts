@@ -95,6 +95,11 @@ interface Received extends Calling {
   readonly method: unknown
 }
 
+/** The parameters of a call that are read before the SDK checks them. */
+interface CallParams {
+  readonly name?: unknown
+}
+
 /** Makes a server of tools, as `createMcpHandler` and `serveStdio` take it. */
 type MakeServer = (context: McpRequestContext) => McpServer | Promise<McpServer>
 
@@ -102,8 +107,8 @@ type MakeServer = (context: McpRequestContext) => McpServer | Promise<McpServer>
 export interface Mcp<S extends string = string, Tx = unknown, Env = unknown> {
   readonly guardTool: GuardTool<S, Tx>
   /**
-   * Makes the handler of the path of the server, for both revisions of the protocol (2025-11-25, 2026-07-28). Every message needs a session;
-   * a tool registered without `guardTool` needs nothing else. `makeServer` is called for each message, and once before, so that what is wrong
+   * Makes the handler of the path of the server, for both revisions of the protocol (2025-11-25, 2026-07-28). Every message needs a session,
+   * and counts under the limits of its caller; a tool registered without `guardTool` needs nothing else. `makeServer` is called for each message, and once before, so that what is wrong
    * with a tool is found at the start.
    */
   handle(makeServer: MakeServer): FetchHandler<Env>
@@ -131,7 +136,8 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
     const token = localTokens.get(server)
     return calling ?? (token && { message: tools.local(`Bearer ${token()}`), isHttp: false })
   }
-  const guardTool = toolRegistrar({ gate: gate as never, callingOf, keep: tools.keep })
+  const names = new Set<string>()
+  const guardTool = toolRegistrar({ gate: gate as never, callingOf, names, keep: tools.keep })
 
   return {
     guardTool: guardTool as unknown as GuardTool<S, Tx>,
@@ -156,8 +162,13 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
         const read = await message.read()
         if (!read.ok) return message.sent(unreadable(read))
         const { value: session } = verified
+        const { method, params } = read.value as { readonly method?: unknown; readonly params?: CallParams }
+        // A guarded tool counts its calls itself.
+        const isCounted = method === 'tools/call' && names.has(String(params?.name))
+        const limited = isCounted ? undefined : await message.admit(session)
+        if (limited) return toResponse(limited)
         const authInfo = authInfoOf(session)
-        received.set(authInfo, { message, isHttp: true, session, method: read.value['method'] })
+        received.set(authInfo, { message, isHttp: true, session, method })
         const response = await fetch(request, { parsedBody: read.value, authInfo })
         const challenge = await message.denied()
         return challenge && asksForCredential(challenge) ? toResponse(challenge) : message.sent(response)

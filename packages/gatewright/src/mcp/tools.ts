@@ -52,6 +52,8 @@ export type CallingOf = (server: McpServer, context: Pick<ServerContext, 'http'>
 interface RegistrarDependencies {
   readonly gate: AnyGate
   readonly callingOf: CallingOf
+  /** Gets the name of each guarded tool. */
+  readonly names: Set<string>
   /** Keeps the runtime running until a promise has ended. */
   readonly keep: <T>(work: Promise<T>) => Promise<T>
 }
@@ -60,6 +62,7 @@ interface RegistrarDependencies {
 export function toolRegistrar({
   gate,
   callingOf,
+  names,
   keep,
 }: RegistrarDependencies): (
   server: McpServer,
@@ -87,6 +90,7 @@ export function toolRegistrar({
     const tool = checkedTool(name, options, texts)
     const isFirst = !rules.has(tool.rule.operation)
     const checked = { ...tool, rule: sameRule(tool.rule) }
+    names.add(name)
     const { outputSchema, inputSchema, annotations, ...shown } = texts
     const respond = responder(name, handler, outputSchema)
     let route: CompleteRoute<OpenCall> | undefined

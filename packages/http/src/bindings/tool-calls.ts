@@ -116,6 +116,19 @@ export class ToolMessage {
     return started.ok ? finish(started.value, handle) : started.response
   }
 
+  /** Counts a message that calls no guarded tool under the limits of its sender. Returns the response that denies it. */
+  async admit(session: Session): Promise<WireResponse | undefined> {
+    try {
+      const context = this.#entered()
+      const verdict = await this.#gate.admit(context, session, MESSAGE)
+      if (!verdict.ok) return this.conclude({ kind: 'denial', denial: verdict })
+      context.routeFields = verdict.value
+      return undefined
+    } catch (error) {
+      return this.conclude({ kind: 'failure', error })
+    }
+  }
+
   /** Ends a message that calls no guarded tool, and returns the response to send. */
   conclude(outcome: Outcome): WireResponse {
     const context = this.#entered()
@@ -165,6 +178,9 @@ export class ToolMessage {
 }
 
 const NEVER_ENDS: Connection = { ended: false, signal: new AbortController().signal }
+
+/** The rule of a message that calls no guarded tool: the limits for requests of every class count it. */
+const MESSAGE = { operation: 'mcp.message', allOf: [] } as const
 
 /** What a binding needs to know about its server: options of the fetch binding. */
 export type ToolServer<Env> = Pick<FetchGateOptions<Env>, 'peer' | 'waitUntil'>
