@@ -84,6 +84,32 @@ for (const era of ['modern', 'legacy'] as const) {
     )
   })
 
+  t.test(`${era}: an amount that a person must approve is a result that says where`, async t => {
+    const { options, ...world } = createWorld()
+    const approvals = { url: ({ id }: { readonly id: string }) => `https://shop.example/approvals/${id}` }
+    const policy = { ...options.policy, approveAboveCents: 1000 }
+    const shop = createShop({ world: { ...world, options: { ...options, policy, approvals } as never } })
+    const token = await world.token(BOTH)
+    const args = { orderId: 'order-1', amountCents: 2000 }
+    const call = async () => answerOf(await shop.serve(callOf('payments.create', args, { token, era })))
+    const asked = denialOf(await call())
+    const id = String(asked['approvalId'])
+    t.match(asked, {
+      error: 'approval_required',
+      limit: 1000,
+      requested: 2000,
+      approveUrl: approvals.url({ id }),
+      next: /Give the person approveUrl.* same arguments/,
+    })
+    t.equal(denialOf(await call())['approvalId'], id, 'a repeat asks for the same approval')
+    t.equal(world.processor.calls.length, 0)
+    await shop.guard.approvals?.approve('auth0|ann', id, 'ann')
+    const paid = await call()
+    t.match(paid.result?.content[0]?.text, /^paid /)
+    t.same((await call()).result, paid.result)
+    t.equal(world.processor.calls.length, 1)
+  })
+
   t.test(
     `${era}: a missing scope is a challenge with all scopes of the tool, before anything runs`,
     async t => {

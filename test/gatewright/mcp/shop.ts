@@ -8,6 +8,7 @@ import { createWorld, type World } from '../world.ts'
 export interface Shop {
   readonly world: World
   readonly tools: Mcp
+  readonly guard: ReturnType<typeof gatewright>['guard']
   /** Makes a server with the tools of the shop. */
   makeServer(): McpServer
   /** The handler of its path. */
@@ -81,6 +82,7 @@ export function createShop({ world = createWorld(), gate, before, waitUntil }: S
   return {
     world,
     tools,
+    guard: gw.guard,
     makeServer,
     serve: request => handle(request, undefined),
     metadata: request => gw.http.handle(gw.gate.resourceMetadata())(request, undefined),

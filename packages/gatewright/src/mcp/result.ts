@@ -23,6 +23,8 @@ const NEXT: Readonly<Record<string, string>> = {
   invalid_request: 'Correct what field names, and call again.',
   policy_blocked:
     'Do not call again with a smaller amount or in parts unless the person says so. Tell the person which limit blocks the call. Once resetsAt has come or the person has raised the limit, call again with the same arguments.',
+  approval_required:
+    'Nothing happened. Give the person approveUrl. Once they have approved it there, call again with the same arguments.',
   insufficient_scope: 'Ask the person for access to the scope named in scope.',
   rate_limited: 'Wait retryAfterSeconds, then call again with the same arguments.',
   request_in_progress: 'Wait retryAfterSeconds, then call again with the same arguments.',
