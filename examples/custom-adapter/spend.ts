@@ -5,12 +5,24 @@ import { failingTests } from '@gatewright/kernel/testing'
 import type { ReserveOutcome, SpendItem, SpendStorage } from '@gatewright/scope-guard'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 
-type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'>
+/** An item of a hold: the digest of its counter, and the key that the amount was added to. */
+type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'> & { readonly key: string }
 
-/** The counters and holds of one account, by digest of their names. */
+/** The counters and holds of one account: counters by digest of their names, those that roll by digest and bucket. */
 interface Account {
   readonly counters: Record<string, { used: number; readonly expiresAt: number | null }>
   readonly holds: Record<string, readonly HeldItem[]>
+}
+
+const bucketKey = (digest: string, bucket: number): string => `${digest}.${bucket}`
+
+/** What a counter, given by its digest, has in the buckets that count, or without buckets. */
+function usedOf({ counters }: Account, digest: string, buckets: SpendItem['buckets']) {
+  if (!buckets) return { used: counters[digest]?.used ?? 0 }
+  const found: { readonly bucket: number; readonly used: number }[] = []
+  for (let bucket = buckets.oldest; bucket <= buckets.newest; bucket++)
+    found.push({ bucket, used: counters[bucketKey(digest, bucket)]?.used ?? 0 })
+  return { used: found.reduce((sum, { used }) => sum + used, 0), buckets: found }
 }
 
 /** Documents with a version. The version of a document that does not exist is 0. */
@@ -51,7 +63,7 @@ export function documentStorage(store: DocumentStore): SpendStorage {
   /** Ends a hold; `keep` says how much of an item stays counted. */
   const endHold = ({ counters, holds }: Account, hold: string, keep: (item: HeldItem) => number): void => {
     for (const item of holds[hold] ?? []) {
-      const counter = counters[item.counter]
+      const counter = counters[item.key]
       if (counter) counter.used -= item.amount - keep(item)
     }
     delete holds[hold]
@@ -59,24 +71,36 @@ export function documentStorage(store: DocumentStore): SpendStorage {
 
   return {
     reserve: (accountId, holdId, given, now) =>
-      update<ReserveOutcome>(accountId, ({ counters, holds }) => {
+      update<ReserveOutcome>(accountId, account => {
+        const { counters, holds } = account
         const items = given.map(item => ({ ...item, counter: keyDigest(item.counter) }))
-        const held = items.map(({ counter, unit, amount }): HeldItem => ({ counter, unit, amount }))
-        const used = (): number[] => items.map(({ counter }) => counters[counter]?.used ?? 0)
+        const held = items.map(({ counter, unit, amount, buckets }): HeldItem => {
+          const key = buckets ? bucketKey(counter, buckets.current) : counter
+          return { counter, unit, amount, key }
+        })
+        const usages = () => items.map(({ counter, buckets }) => usedOf(account, counter, buckets))
+        const used = (): number[] => usages().map(usage => usage.used)
         const hold = holdId === null ? undefined : keyDigest(holdId)
         const known = hold === undefined ? undefined : holds[hold]
         if (known) {
-          const same = JSON.stringify(known) === JSON.stringify(held)
+          // A reservation that is repeated in a later bucket is the same one.
+          const requested = (item: HeldItem): unknown => ({ ...item, key: undefined })
+          const same = JSON.stringify(known.map(requested)) === JSON.stringify(held.map(requested))
           return { result: same ? { outcome: 'held', used: used() } : { outcome: 'conflict' }, write: false }
         }
-        const index = items.findIndex(({ amount, cap }, n) => (used()[n] ?? 0) + amount > cap)
-        if (index >= 0) return { result: { outcome: 'over', index, used: used()[index] ?? 0 }, write: false }
+        for (const [index, usage] of usages().entries()) {
+          const { amount = 0, cap = 0 } = items[index] ?? {}
+          if (usage.used + amount > cap) return { result: { outcome: 'over', index, ...usage }, write: false }
+        }
         // Deletes expired counters with each write, so that `collect` has nothing to do.
         for (const [name, { expiresAt }] of Object.entries(counters)) {
           if (expiresAt !== null && expiresAt <= now - GRACE_MS) delete counters[name]
         }
-        for (const { counter, amount, expiresAt } of items) {
-          counters[counter] = { used: (counters[counter]?.used ?? 0) + amount, expiresAt }
+        for (const [index, { key, amount }] of held.entries()) {
+          counters[key] = {
+            used: (counters[key]?.used ?? 0) + amount,
+            expiresAt: items[index]?.expiresAt ?? null,
+          }
         }
         if (hold !== undefined) holds[hold] = held
         return { result: { outcome: 'held', used: used() }, write: true }
@@ -104,12 +128,15 @@ export function documentStorage(store: DocumentStore): SpendStorage {
     async usage(accountId, counters) {
       const { account } = await read(keyDigest(accountId))
       const holds = Object.values(account.holds).flat()
-      return counters.map(keyDigest).map(counter => {
-        const used = account.counters[counter]?.used ?? 0
-        const amounts = holds.map(item => (item.counter === counter ? item.amount : 0))
+      return counters.map(counter => {
+        const { counter: name, buckets } = typeof counter === 'string' ? { counter } : counter
+        const digest = keyDigest(name)
+        const usage = usedOf(account, digest, buckets)
+        const keys = usage.buckets?.map(({ bucket }) => bucketKey(digest, bucket)) ?? [digest]
+        const amounts = holds.map(item => (keys.includes(item.key) ? item.amount : 0))
         const held = amounts.reduce((sum, amount) => sum + amount, 0)
         // A counter that expired is deleted before its holds end.
-        return { used, held: Math.min(held, used) }
+        return { ...usage, held: Math.min(held, usage.used) }
       })
     },
 

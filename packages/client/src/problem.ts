@@ -32,7 +32,7 @@ interface Members {
     readonly limit?: number
     readonly remaining?: number
     readonly requested?: number
-    /** When the next window begins; null: never. */
+    /** When the next window begins, or when the amount fits in a rolling one; null: never. */
     readonly resetsAt?: string | null
     /** The key that has the policy. */
     readonly keyId?: string

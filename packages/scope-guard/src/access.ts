@@ -5,8 +5,10 @@ import { blockMessage, exceededMessage } from './policies/block-words.ts'
 import type { CounterItem } from './policies/caps.ts'
 import type { Chain } from './policies/chain.ts'
 import type { Block } from './policies/predicates.ts'
+import { freeAt, isRolling } from './policies/rolling.ts'
 import type { LimitState } from './rate-limits/header-fields.ts'
 import type { Approval } from './storage/approvals-port.ts'
+import type { CounterUsage } from './storage/port.ts'
 
 /** What the guard reads of a request. None of it is trusted. */
 export interface GuardFacts {
@@ -119,22 +121,23 @@ export function blocked(block: Block): GuardDenial & SpendDenial {
 }
 
 /**
- * Denies a call that would exceed the cap at `index` of those that it counts against, of which `used` is used. The details say the size of the cap, what remains of it, what was
- * requested, and when the next window begins.
+ * Denies a call that would exceed the cap at `index` of those that it counts against, with what is used of it. The details say the size of the cap, what remains of it, what was
+ * requested, and when the next window begins, or in a rolling window when the amount fits.
  */
 export function exceeded(
   counters: readonly CounterItem[],
   index: number,
-  used: number,
+  { used, buckets = [] }: Pick<CounterUsage, 'used' | 'buckets'>,
 ): GuardDenial & SpendDenial {
   const counter = counters[index] as CounterItem
   const { item, rule, policyId, window, timeZone } = counter
   const { unit, cap, amount, expiresAt } = item
-  const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
+  const freesAt = isRolling(window) ? freeAt(window, buckets, used + amount - cap) : expiresAt
+  const resetsAt = freesAt === null ? null : new Date(freesAt).toISOString()
   const remaining = Math.max(0, cap - used)
   const zone = timeZone === undefined ? {} : { timeZone }
   const block = { rule, policyId, window, ...zone, unit, remaining, resetsAt, requested: amount, limit: cap }
-  return policyDenial(block, exceededMessage(counter, remaining, counters))
+  return policyDenial(block, exceededMessage(counter, remaining, freesAt, counters))
 }
 
 /** Denies a spend that must be approved first. With an approval, the details say what was asked and where it is approved. */

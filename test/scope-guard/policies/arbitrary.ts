@@ -10,7 +10,10 @@ const OPERATIONS = [
   'withdrawals.create',
   'deposits.create',
 ]
+const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 30, 22)
+
+const COUNTED_WINDOWS = ['day', 'week', 'month', '24h', '7d', '30d', 'total'] as const
 
 const operations = fc.uniqueArray(
   fc.constantFrom(...OPERATIONS, 'cards.*', 'withdrawals.*', 'cards.secrets.*'),
@@ -35,12 +38,12 @@ const payees = fc.subarray(['account:a', 'account:b', 'merchant:m', 'country:DE'
 const limit = fc.oneof(
   fc.record({
     operations,
-    window: fc.constantFrom('operation', 'day', 'week', 'month', 'total'),
+    window: fc.constantFrom('operation', ...COUNTED_WINDOWS),
     maxCents: cents,
   }),
   fc.record({
     operations,
-    window: fc.constantFrom('day', 'week', 'month', 'total'),
+    window: fc.constantFrom(...COUNTED_WINDOWS),
     maxCount: fc.integer({ min: 0, max: 4 }),
   }),
 )
@@ -138,7 +141,23 @@ export const call: fc.Arbitrary<Step> = fc.record({
     '2001:db8:8000::7',
     undefined,
   ),
-  step: fc.integer({ min: 0, max: 10 * 3_600_000 }),
+  step: fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min: 0, max: 10 * HOUR }) },
+    // To the first instants at which a bucket of a rolling window no longer counts, and the last at which it does.
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(
+        HOUR,
+        6 * HOUR,
+        24 * HOUR,
+        25 * HOUR,
+        25 * HOUR - 1,
+        174 * HOUR,
+        174 * HOUR - 1,
+      ),
+    },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 800 * HOUR }) },
+  ),
 })
 
 /** The US cents of an amount, rounded up; undefined without a rate. */

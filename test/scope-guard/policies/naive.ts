@@ -56,7 +56,21 @@ function mondayBefore(date: string): string {
   return day.toISOString().slice(0, 10)
 }
 
+const HOUR = 3_600_000
+/** The length of each rolling window, and of its buckets. */
+const ROLLING: Readonly<Record<string, readonly [window: number, bucket: number]>> = {
+  '24h': [24 * HOUR, HOUR],
+  '7d': [7 * 24 * HOUR, 6 * HOUR],
+  '30d': [30 * 24 * HOUR, 24 * HOUR],
+}
+
 function sameWindow({ window, timeZone = 'UTC' }: Counted, a: number, b: number): boolean {
+  const rolling = ROLLING[window]
+  if (rolling) {
+    const [length, bucket] = rolling
+    const bucketEnds = a - (a % bucket) + bucket
+    return b < bucketEnds + length
+  }
   const [one, other] = [dateAt(timeZone, a), dateAt(timeZone, b)]
   if (window === 'day') return one === other
   if (window === 'week') return mondayBefore(one) === mondayBefore(other)
@@ -110,7 +124,7 @@ function policyAllows(
     return false
   if (policy.allowCardSecrets === false && call.cardSecrets) return false
   for (const limit of policy.limits ?? []) {
-    const isCalendar = limit.window !== 'total'
+    const isCalendar = ['day', 'week', 'month'].includes(limit.window)
     const past = pastOf(
       other =>
         (other.limits ?? []).some(one => sameCounter(one, limit)) && (!isCalendar || sameZone(other, policy)),

@@ -55,6 +55,16 @@ const LISTS: readonly (readonly [keyof Policy, Policy, Policy])[] = [
     { limits: [{ operations: ['cards.*'], window: 'day', maxCount: 5 }] },
     { limits: [{ operations: ['cards.*'], window: 'month', maxCount: 5 }] },
   ],
+  [
+    'limits',
+    { limits: [{ operations: ['cards.*'], window: '24h', maxCents: 5 }] },
+    { limits: [{ operations: ['cards.*'], window: 'day', maxCents: 5 }] },
+  ],
+  [
+    'dailySpendCapCents',
+    { dailySpendCapCents: 5, timeZone: 'Europe/Berlin' },
+    { dailySpendCapCents: 5, timeZone: 'Asia/Tokyo' },
+  ],
 ]
 
 for (const [member, tight, loose] of [...MEMBERS, ...LISTS]) {

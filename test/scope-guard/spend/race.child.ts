@@ -1,6 +1,6 @@
 // One host of the spend race: reserves under one policy through its own guard and its own connections.
 import { fromPgPool } from '@gatewright/kernel/sql'
-import { createGuard, type SpendStorage } from '@gatewright/scope-guard'
+import { createGuard, type Policy, type SpendStorage } from '@gatewright/scope-guard'
 import type { Rule } from '@gatewright/kernel'
 import { postgresSpends } from '@gatewright/scope-guard/postgres'
 import { redisSpends } from '@gatewright/scope-guard/redis'
@@ -11,7 +11,7 @@ import { session } from '../issuer.ts'
 export interface Go {
   readonly backend: 'Redis' | 'Postgres'
   readonly account: string
-  readonly capCents: number
+  readonly policy: Policy
   readonly amounts: readonly number[]
 }
 
@@ -43,12 +43,16 @@ async function reserve(storage: SpendStorage, account: string, index: number, am
   })
   const access = await guard.authorize(holder, { authorization: undefined }, rule)
   if (!access.ok) throw new Error(access.code)
-  const hold = await guard.reserve(access.value, { amountCents, currency: 'USD' }, storage)
+  const hold = await guard.reserve(
+    access.value,
+    { amountCents, currency: 'USD', payee: 'account:acc_1' },
+    storage,
+  )
   return hold.ok ? amountCents : 0
 }
 
-process.on('message', ({ backend, account, capCents, amounts }: Go) => {
-  policy = { dailyWithdrawalCapCents: capCents }
+process.on('message', ({ backend, account, policy: current, amounts }: Go) => {
+  policy = current
   void Promise.all(amounts.map((amount, index) => reserve(stores[backend], account, index, amount))).then(
     held => process.send?.({ held }),
     (error: unknown) => process.send?.({ error: String(error) }),

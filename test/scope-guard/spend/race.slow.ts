@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import { fromPgPool } from '@gatewright/kernel/sql'
+import type { Policy } from '@gatewright/scope-guard'
 import { migrateSpends } from '@gatewright/scope-guard/postgres'
 import t from 'tap'
 import { startChild } from '../../harness/child.ts'
@@ -35,11 +36,26 @@ async function spend(children: readonly ChildProcess[], go: (host: number) => Go
 
 const children = await start()
 
+const perDay = (maxCents: number): Policy => ({ dailyWithdrawalCapCents: maxCents })
+const rolling = (maxCents: number): Policy => ({
+  limits: [{ operations: ['withdrawals.*'], maxCents, window: '24h' }],
+})
+const PAYEES = { payees: ['account:acc_1'] }
+
 for (const backend of ['Redis', 'Postgres'] as const) {
-  t.test(`accepts exactly the 100 that fit of 500 reservations from 4 processes on ${backend}`, async t => {
+  const reserveAll = async (policy: Policy): Promise<number[]> => {
     const account = uniqueName()
-    const same = { backend, account, capCents: 1000, amounts: Array<number>(EACH).fill(10) }
-    const held = await spend(children, () => same)
+    return spend(children, () => ({ backend, account, policy, amounts: Array<number>(EACH).fill(10) }))
+  }
+
+  t.test(`accepts exactly the 100 that fit of 500 reservations from 4 processes on ${backend}`, async t => {
+    const held = await reserveAll(perDay(1000))
+    t.equal(held.length, 500)
+    t.equal(held.filter(amount => amount === 10).length, 100)
+  })
+
+  t.test(`accepts exactly the 100 that fit in 24 hours, from 4 processes on ${backend}`, async t => {
+    const held = await reserveAll({ ...rolling(1000), ...PAYEES })
     t.equal(held.length, 500)
     t.equal(held.filter(amount => amount === 10).length, 100)
   })
@@ -47,7 +63,7 @@ for (const backend of ['Redis', 'Postgres'] as const) {
   t.test(`keeps random amounts from 4 processes on ${backend} at or below the cap together`, async t => {
     const account = uniqueName()
     const random = (): number[] => Array.from({ length: EACH }, () => randomInt(1, 200))
-    const held = await spend(children, () => ({ backend, account, capCents: 5000, amounts: random() }))
+    const held = await spend(children, () => ({ backend, account, policy: perDay(5000), amounts: random() }))
     const sum = held.reduce((a, b) => a + b, 0)
     t.ok(sum <= 5000 && sum > 4800, `${sum} of 5000 cents were held`)
   })

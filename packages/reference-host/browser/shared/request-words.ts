@@ -64,6 +64,9 @@ const WINDOW_WORDS: Readonly<Record<string, string>> = {
   day: 'daily limit',
   week: 'weekly limit',
   month: 'monthly limit',
+  '24h': 'limit of 24 hours',
+  '7d': 'limit of 7 days',
+  '30d': 'limit of 30 days',
   total: 'limit in total',
 }
 

@@ -23,8 +23,8 @@ const PolicyLimit = Type.Object(
     operations: operations(
       'Ids of operations, such as `payments.create`, or whole tags, such as `payments.*`',
     ),
-    window: Type.Enum(['operation', 'day', 'week', 'month', 'total'], {
-      description: 'Days, weeks from Monday and months of UTC, or of `timeZone`',
+    window: Type.Enum(['operation', 'day', 'week', 'month', '24h', '7d', '30d', 'total'], {
+      description: 'Days, weeks from Monday and months of UTC, or of `timeZone`; or the time before the call',
     }),
     maxCents: cents('US cents. Either this or `maxCount`'),
     maxCount: Type.Optional(

@@ -6,7 +6,7 @@ import { decideWithoutEffect, type Simulation } from '../simulate.ts'
 import { centsOf, malformedAmount, operationsOf, type RateSource } from '../spend/amount.ts'
 import { capState, readCapUsage, type CapUsage } from '../spend/cap-states.ts'
 import type { SpendDependencies } from '../spend/plan.ts'
-import type { SpendStorage } from '../storage/port.ts'
+import type { Counter, SpendStorage } from '../storage/port.ts'
 import type { ExplainedRule, Explanation } from './explanation.ts'
 import { explanationLines } from './lines.ts'
 
@@ -122,16 +122,18 @@ const isNamedBy =
     details['policyId'] === policyId &&
     details['window'] === cap?.window
 
+const counterName = (counter: Counter): string => (typeof counter === 'string' ? counter : counter.counter)
+
 /** A store whose counters stay as they were read. */
 function withUsage({ storage }: SpendDependencies, usages: readonly CapUsage[]): SpendStorage | undefined {
   if (!storage) return undefined
-  const known = new Map(usages.map(({ cap: { counter }, usage }) => [counter, usage]))
+  const known = new Map(usages.map(({ cap: { counter = '' }, usage }) => [counterName(counter), usage]))
   return {
     ...storage,
     usage: async (_accountId, counters) =>
       counters.map(counter => {
-        const usage = known.get(counter)
-        if (!usage) throw new Error(`the counter ${counter} was not read`)
+        const usage = known.get(counterName(counter))
+        if (!usage) throw new Error(`the counter ${counterName(counter)} was not read`)
         return usage
       }),
   }

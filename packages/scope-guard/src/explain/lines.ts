@@ -1,5 +1,6 @@
 import { blockMessage, dollars, utcMinute, WINDOWS } from '../policies/block-words.ts'
 import type { PredicateResult } from '../policies/predicates.ts'
+import { isRolling } from '../policies/rolling.ts'
 import type { ExplainedRule, Explanation } from './explanation.ts'
 
 const COLUMNS = 80
@@ -68,7 +69,9 @@ function capWords(
     ...(held > 0 ? [`${size(held)} held for open calls`] : []),
     ...(requested === undefined ? [] : [`${size(requested)} requested`]),
     ...(operations === undefined ? [] : [`for ${operations.join(' ')}`]),
-    ...(resetsAt === null ? [] : [`resets at ${utcMinute(resetsAt)}`]),
+    ...(resetsAt === null
+      ? []
+      : [`${isRolling(window) ? 'first part free' : 'resets'} at ${utcMinute(resetsAt)}`]),
     ...(timeZone === undefined ? [] : [`in ${timeZone}`]),
   ].join(', ')
 }

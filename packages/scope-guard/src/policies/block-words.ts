@@ -1,5 +1,6 @@
 import type { CounterItem } from './caps.ts'
 import type { Block } from './predicates.ts'
+import { isRolling } from './rolling.ts'
 
 /** Says why a policy blocks a call, for people. Where a cap blocks, `exceededMessage` says it with its numbers. */
 export function blockMessage({
@@ -58,11 +59,13 @@ const named = (payee: unknown): string => [payee].flat().join(' or ')
  * counts against, too: one of the same size is named, because raising the first one alone would change nothing.
  */
 export function exceededMessage(
-  { item, rule, window, timeZone, operations }: CounterItem,
+  counter: CounterItem,
   remaining: number,
+  resetsAt: number | null,
   others: readonly CounterItem[],
 ): string {
-  const { unit, cap, amount, expiresAt } = item
+  const { item, rule, window, timeZone, operations } = counter
+  const { unit, cap, amount } = item
   const what = operations === undefined ? (SUBJECTS[rule] ?? 'Spending') : listed(operations)
   const size = unit === 'cents' ? dollars(cap) : cap === 1 ? '1 call' : `${cap} calls`
   const left = unit === 'cents' ? dollars(remaining) : String(remaining)
@@ -78,7 +81,7 @@ export function exceededMessage(
       each.operations === undefined,
   )
   const too = equal === undefined ? '' : ` (${(SUBJECTS[equal.rule] ?? 'Spending').toLowerCase()} too)`
-  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}${too}: ${left} left${requested}. ${resets(window, expiresAt, timeZone)}`
+  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}${too}: ${left} left${requested}. ${resets(counter, resetsAt)}`
 }
 
 const SUBJECTS: Readonly<Record<string, string>> = { dailyWithdrawalCapCents: 'Withdrawals' }
@@ -88,6 +91,9 @@ export const WINDOWS = {
   day: 'a day',
   week: 'a week',
   month: 'a month',
+  '24h': 'in 24 hours',
+  '7d': 'in 7 days',
+  '30d': 'in 30 days',
   total: 'in total',
 } as const
 /** How many operations of a limit a message names. */
@@ -99,16 +105,19 @@ function listed(operations: readonly string[]): string {
   return `Calls of ${more > 0 ? `${named} and ${more} more` : named}`
 }
 
-function resets(
-  window: CounterItem['window'],
-  expiresAt: number | null,
-  timeZone: string | undefined,
-): string {
-  if (expiresAt === null) return 'It does not reset.'
+function resets({ window, timeZone, item }: CounterItem, resetsAt: number | null): string {
+  if (isRolling(window)) return fits(item, resetsAt)
+  if (resetsAt === null) return 'It does not reset.'
   if (timeZone !== undefined)
-    return `It resets at ${utcMinute(expiresAt)}, when a new ${window} begins in ${timeZone}.`
+    return `It resets at ${utcMinute(resetsAt)}, when a new ${window} begins in ${timeZone}.`
   if (window === 'day') return 'It resets at 00:00 UTC.'
-  return `It resets on ${new Date(expiresAt).toISOString().slice(0, 10)} at 00:00 UTC.`
+  return `It resets on ${new Date(resetsAt).toISOString().slice(0, 10)} at 00:00 UTC.`
+}
+
+function fits({ amount, cap, unit }: CounterItem['item'], resetsAt: number | null): string {
+  if (resetsAt === null) return 'Nothing is used, so a later call is denied too.'
+  if (amount > cap) return `The first part is free again at ${utcMinute(resetsAt)}.`
+  return `${unit === 'cents' ? 'This amount' : 'Another call'} fits from ${utcMinute(resetsAt)} on.`
 }
 
 /** Writes an instant for people, such as `2026-11-30 00:00 UTC`. */

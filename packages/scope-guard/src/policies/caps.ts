@@ -1,9 +1,10 @@
 import type { Rule, EpochMs } from '@gatewright/kernel'
 import { counterOwner } from '@gatewright/kernel/internal'
-import type { SpendItem } from '../storage/port.ts'
+import type { Counter, SpendItem } from '../storage/port.ts'
 import type { Block } from './predicates.ts'
 import { patternsOf } from './operation-matcher.ts'
-import type { PolicyRule, StoredPolicy, Window } from './policy.ts'
+import type { PolicyRule, RollingWindow, StoredPolicy, Window } from './policy.ts'
+import { bucketsAt, isRolling, leavesAt } from './rolling.ts'
 import { windowAt } from './windows.ts'
 
 /** The kind of money movement; undefined for an operation that moves no money. */
@@ -55,6 +56,8 @@ export interface OperationCaps {
   items(cents: number, now: EpochMs): readonly CounterItem[]
 }
 
+const CALENDAR: readonly Window[] = ['day', 'week', 'month']
+
 function capsOf({ id, policy }: StoredPolicy): Cap[] {
   const owner = counterOwner(id)
   const {
@@ -65,7 +68,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     limits = [],
   } = policy
   const zoneOf = (window: Window): string | undefined =>
-    window === 'operation' || window === 'total' || policy.timeZone === 'UTC' ? undefined : policy.timeZone
+    policy.timeZone === 'UTC' || !CALENDAR.includes(window) ? undefined : policy.timeZone
   const onMoney = (
     rule: PolicyRule,
     most: number | undefined,
@@ -147,12 +150,11 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
     },
     asking: cents => thresholds.filter(({ most }) => cents > most).map(cap => overBlock(cap, cents)),
     items: (cents, now) =>
-      counted.map(({ rule, policyId, unit, window, timeZone, most, name, operations }) => {
-        const { label, endsAt } = windowAt(window as Exclude<Window, 'operation'>, now, timeZone)
-        const counter = `${name}@${label}`
+      counted.map(cap => {
+        const { rule, policyId, unit, window, timeZone, most, operations } = cap
         const amount = unit === 'cents' ? cents : 1
         return {
-          item: { counter, unit, cap: most, amount, expiresAt: endsAt },
+          item: itemOf(cap, { unit, cap: most, amount }, now),
           rule,
           policyId,
           window,
@@ -162,6 +164,23 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
       }),
   }
 }
+
+/** Makes the item of a cap with a counter. Only that of a rolling window has the member `buckets`, so that others keep one shape. */
+function itemOf(
+  { name, window, timeZone }: Cap,
+  { unit, cap, amount }: Pick<SpendItem, 'unit' | 'cap' | 'amount'>,
+  now: EpochMs,
+): SpendItem {
+  if (isRolling(window)) {
+    const buckets = bucketsAt(window, now)
+    const expiresAt = leavesAt(window, buckets.current)
+    return { counter: name, unit, cap, amount, expiresAt, buckets }
+  }
+  const { label, endsAt } = windowAt(window as CalendarOrTotal, now, timeZone)
+  return { counter: `${name}@${label}`, unit, cap, amount, expiresAt: endsAt }
+}
+
+type CalendarOrTotal = Exclude<Window, 'operation' | RollingWindow>
 
 /** A cap with its counter in the window of an instant. A cap on one call has no counter. */
 export interface CountedCap {
@@ -174,7 +193,8 @@ export interface CountedCap {
   readonly window: Window
   readonly timeZone: string | undefined
   readonly cap: number
-  readonly counter: string | undefined
+  readonly counter: Counter | undefined
+  /** When the calendar window ends; null for one that does not, and for a rolling one. */
   readonly endsAt: EpochMs | null
 }
 
@@ -226,6 +246,8 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
       caps.map(({ rule, policyId, operations, unit, window, timeZone, most: cap, name }) => {
         const common = { name, rule, policyId, operations, unit, window, timeZone, cap }
         if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
+        if (isRolling(window))
+          return { ...common, counter: { counter: name, buckets: bucketsAt(window, now) }, endsAt: null }
         const { label, endsAt } = windowAt(window, now, timeZone)
         return { ...common, counter: `${name}@${label}`, endsAt }
       }),

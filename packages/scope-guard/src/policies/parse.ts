@@ -15,7 +15,16 @@ const MAX_LIMITS = 16
 const MAX_BYTES = 8192
 /** An operation id or `tag.*`. */
 const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_-]+)$/
-const WINDOWS: readonly unknown[] = ['operation', 'day', 'week', 'month', 'total'] satisfies Window[]
+const WINDOWS: readonly unknown[] = [
+  'operation',
+  'day',
+  'week',
+  'month',
+  '24h',
+  '7d',
+  '30d',
+  'total',
+] satisfies Window[]
 
 /** A wrong member: its path, and what is expected there. */
 interface Problem {
@@ -76,7 +85,7 @@ const payees = listOf(must('must be the name of a payee, a text of 1 to 200 char
 
 const limitMembers = objectOf({
   operations,
-  window: must('must be operation, day, week, month or total', v => WINDOWS.includes(v)),
+  window: must('must be operation, day, week, month, 24h, 7d, 30d or total', v => WINDOWS.includes(v)),
   maxCents: amount,
   maxCount: amount,
 })

@@ -1,5 +1,11 @@
-/** The period over which amounts or calls add up: one call, a calendar day, week from Monday or month, or for ever. */
-export type Window = 'operation' | 'day' | 'week' | 'month' | 'total'
+/**
+ * The period over which amounts or calls add up: one call; a calendar day, week from Monday or month; the 24 hours, 7 or 30 days before
+ * the call; or for ever.
+ */
+export type Window = 'operation' | 'day' | 'week' | 'month' | RollingWindow | 'total'
+
+/** A window that ends with the call. It is counted in buckets, of an hour, 6 hours and a day: an amount counts until its whole bucket has left the window. */
+export type RollingWindow = '24h' | '7d' | '30d'
 
 /** One entry of `limits[]`: all its operations together may move `maxCents` of money, or make `maxCount` calls, per window. */
 export interface PolicyLimit {

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import type { Window } from './policy.ts'
+import type { RollingWindow, Window } from './policy.ts'
 import { UTC_DAYS, zoneDays } from './time-zones.ts'
 
 interface CalendarWindow {
@@ -18,7 +18,7 @@ const MONDAY = 4
  * end: at midnight exactly the new day has begun. A week begins on Monday (ISO 8601).
  */
 export function windowAt(
-  window: Exclude<Window, 'operation'>,
+  window: Exclude<Window, 'operation' | RollingWindow>,
   now: EpochMs,
   timeZone: string | undefined,
 ): CalendarWindow {

@@ -2,6 +2,7 @@ import type { Session, EpochMs } from '@gatewright/kernel'
 import type { CountedCap } from '../policies/caps.ts'
 import type { Chain } from '../policies/chain.ts'
 import type { PolicyRule, Window } from '../policies/policy.ts'
+import { freeAt, isRolling } from '../policies/rolling.ts'
 import type { CounterUsage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { SpendDependencies } from './plan.ts'
@@ -22,7 +23,10 @@ export interface CapState {
   /** The part of `used` that is held for calls whose outcome is open. */
   readonly held: number | undefined
   readonly remaining: number
-  /** When the next window begins; null for a cap without one. */
+  /**
+   * When the next window begins, or in a rolling window when the first part is free again. Null for a cap without a window, and if nothing is
+   * used of a rolling one.
+   */
   readonly resetsAt: EpochMs | null
 }
 
@@ -52,7 +56,7 @@ export function capState({ cap: counted, usage }: CapUsage): CapState {
     used: usage?.used,
     held: usage?.held,
     remaining: usage === undefined ? 0 : Math.max(0, cap - usage.used),
-    resetsAt: endsAt,
+    resetsAt: isRolling(counted.window) ? freeAt(counted.window, usage?.buckets ?? [], 0) : endsAt,
   }
 }
 

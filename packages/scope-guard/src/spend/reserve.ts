@@ -3,7 +3,7 @@ import { approvalRequired, blocked, exceeded, withEvidence, type SpendAccess } f
 import type { GuardDenial, SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
 import type { ApprovalStorage } from '../storage/approvals-port.ts'
-import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
+import type { CounterUsage, ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { Amount } from './amount.ts'
 import type { ApprovedFor } from './approval-options.ts'
@@ -51,7 +51,7 @@ export async function reserveSpend(
       throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
     }
     if (reserved.outcome === 'over') {
-      return withEvidence(exceeded(items, reserved.index, reserved.used), evidence)
+      return withEvidence(exceeded(items, reserved.index, reserved), evidence)
     }
   }
   const requested = { amountCents, currency }
@@ -77,7 +77,7 @@ export async function countCall(
   const { items } = plan
   if (items.length === 0) return undefined
   const reserved = await reserveItems(access.session.accountId, null, items, dependencies)
-  return reserved.outcome === 'over' ? exceeded(items, reserved.index, reserved.used) : undefined
+  return reserved.outcome === 'over' ? exceeded(items, reserved.index, reserved) : undefined
 }
 
 /** Call it only if there are items: then there is a store. */
@@ -118,12 +118,11 @@ async function overCap(
   dependencies: SpendDependencies,
 ): Promise<(GuardDenial & SpendDenial) | undefined> {
   if (items.length === 0) return undefined
-  const counters = items.map(({ item }) => item.counter)
+  const counters = items.map(({ item: { counter, buckets } }) => (buckets ? { counter, buckets } : counter))
   const storage = dependencies.storage as SpendStorage
   const usage = await withinTime('spend store', dependencies.timeoutMs, () =>
     storage.usage(access.session.accountId, counters),
   )
-  const used = usage.map(counter => counter.used)
-  const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
-  return index < 0 ? undefined : exceeded(items, index, used[index] as number)
+  const index = items.findIndex(({ item }, n) => (usage[n] as CounterUsage).used + item.amount > item.cap)
+  return index < 0 ? undefined : exceeded(items, index, usage[index] as CounterUsage)
 }

@@ -1,5 +1,6 @@
 import { Fault, GRACE_MS, type EpochMs } from '@gatewright/kernel'
 import { checkOptions, warnMemoryStorage } from '@gatewright/kernel/internal'
+import { bucketKey, counterParts, rollingUsage } from './counters.ts'
 import type { MemoryOptions } from './options.ts'
 import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 
@@ -12,9 +13,10 @@ interface Counter {
   held: number
   readonly expiresAt: EpochMs | null
 }
-type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'>
+/** An item of a hold, with the key of the counter or bucket that it was added to. */
+type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'> & { readonly key: string }
 
-const sameItems = (a: readonly HeldItem[], b: readonly HeldItem[]): boolean =>
+const sameItems = (a: readonly HeldItem[], b: readonly SpendItem[]): boolean =>
   a.length === b.length &&
   a.every(
     (item, n) => item.counter === b[n]?.counter && item.unit === b[n].unit && item.amount === b[n].amount,
@@ -33,6 +35,10 @@ export function memorySpends(options: MemoryOptions = {}): SpendStorage {
   const counters = new Map<string, Counter>()
   const holds = new Map<string, readonly HeldItem[]>()
   const key = (accountId: string, name: string): string => JSON.stringify([accountId, name])
+  const keyOf = (accountId: string, { counter, buckets }: SpendItem): string => {
+    const base = key(accountId, counter)
+    return buckets === undefined ? base : bucketKey(base, buckets.current)
+  }
 
   const drop = (cutoff: EpochMs, limit: number): number => {
     let dropped = 0
@@ -56,7 +62,7 @@ export function memorySpends(options: MemoryOptions = {}): SpendStorage {
     const items = holds.get(key(accountId, holdId))
     if (!items) return false
     for (const item of items) {
-      const counter = counters.get(key(accountId, item.counter))
+      const counter = counters.get(item.key)
       if (!counter) continue
       counter.used -= item.amount - keep(item)
       counter.held -= item.amount
@@ -64,32 +70,44 @@ export function memorySpends(options: MemoryOptions = {}): SpendStorage {
     return holds.delete(key(accountId, holdId))
   }
 
-  const usageOf = (accountId: string, counter: string): CounterUsage => {
-    const { used, held } = counters.get(key(accountId, counter)) ?? { used: 0, held: 0 }
-    return { used, held }
+  const usageOf = (accountId: string, counter: string, buckets: SpendItem['buckets']): CounterUsage => {
+    const base = key(accountId, counter)
+    if (buckets === undefined) {
+      const { used, held } = counters.get(base) ?? { used: 0, held: 0 }
+      return { used, held }
+    }
+    const found = []
+    for (let bucket = buckets.oldest; bucket <= buckets.newest; bucket++) {
+      const entry = counters.get(bucketKey(base, bucket))
+      if (entry) found.push({ bucket, used: entry.used, held: entry.held })
+    }
+    return rollingUsage(found)
   }
 
   return {
     async reserve(accountId, holdId, items, now) {
       const held = holdId === null ? undefined : holds.get(key(accountId, holdId))
       if (held && !sameItems(held, items)) return { outcome: 'conflict' }
-      if (!held) {
-        for (const [index, { counter, amount, cap }] of items.entries()) {
-          const { used } = usageOf(accountId, counter)
-          if (used + amount > cap) return { outcome: 'over', index, used }
-        }
-        ensureCapacity(items.length + 1, now)
-        for (const { counter, amount, expiresAt } of items) {
-          const entry = counters.get(key(accountId, counter))
-          const held = holdId === null ? 0 : amount
-          if (entry) {
-            entry.used += amount
-            entry.held += held
-          } else counters.set(key(accountId, counter), { used: amount, held, expiresAt })
-        }
-        if (holdId !== null) holds.set(key(accountId, holdId), items)
+      const before = items.map(({ counter, buckets }) => usageOf(accountId, counter, buckets))
+      if (held) return { outcome: 'held', used: before.map(({ used }) => used) }
+      const after = items.map(({ amount }, n) => (before[n] as CounterUsage).used + amount)
+      const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
+      if (index >= 0) {
+        const { used, buckets } = before[index] as CounterUsage
+        return { outcome: 'over', index, used, ...(buckets === undefined ? {} : { buckets }) }
       }
-      return { outcome: 'held', used: items.map(({ counter }) => usageOf(accountId, counter).used) }
+      ensureCapacity(items.length + 1, now)
+      const added = items.map(item => ({ ...item, key: keyOf(accountId, item) }))
+      for (const { key: counterKey, amount, expiresAt } of added) {
+        const entry = counters.get(counterKey)
+        const heldAmount = holdId === null ? 0 : amount
+        if (entry) {
+          entry.used += amount
+          entry.held += heldAmount
+        } else counters.set(counterKey, { used: amount, held: heldAmount, expiresAt })
+      }
+      if (holdId !== null) holds.set(key(accountId, holdId), added)
+      return { outcome: 'held', used: after }
     },
     async settle(accountId, holdId, actualCents) {
       const items = holds.get(key(accountId, holdId))
@@ -99,7 +117,8 @@ export function memorySpends(options: MemoryOptions = {}): SpendStorage {
       return endHold(accountId, holdId, keep) ? 'settled' : 'gone'
     },
     release: async (accountId, holdId) => endHold(accountId, holdId, () => 0),
-    usage: async (accountId, names) => names.map(name => usageOf(accountId, name)),
+    usage: async (accountId, names) =>
+      names.map(counterParts).map(({ counter, buckets }) => usageOf(accountId, counter, buckets)),
     collect: async (limit, now) => drop(now - GRACE_MS, limit),
   }
 }

@@ -1,5 +1,27 @@
 import type { EpochMs } from '@gatewright/kernel'
 
+/**
+ * The buckets of a counter with a rolling window. Buckets are periods of equal length, with consecutive numbers of at least 0; each has an
+ * amount of its own.
+ */
+export interface Buckets {
+  /** The oldest bucket that counts. */
+  readonly oldest: number
+  /** The bucket that an amount is added to. */
+  readonly current: number
+  /** The newest bucket that counts: one after `current`, because the clock of another host may be ahead. */
+  readonly newest: number
+}
+
+/** A counter: its name, or the name of one that rolls with the buckets that count. */
+export type Counter = string | { readonly counter: string; readonly buckets: Buckets }
+
+/** How much of one bucket is used, settled and held together. */
+export interface BucketUsage {
+  readonly bucket: number
+  readonly used: number
+}
+
 /** One counter that a reservation adds to. `counter` is any text, different for each item of the reservation. */
 export interface SpendItem {
   readonly counter: string
@@ -9,8 +31,13 @@ export interface SpendItem {
   readonly cap: number
   /** The amount to add. A safe integer of at least 0. */
   readonly amount: number
-  /** From this instant on the counter is not read. Null: the counter never expires. */
+  /** From this instant on the counter, or its bucket `current`, is not read. Null: the counter never expires. */
   readonly expiresAt: EpochMs | null
+  /**
+   * Of a counter that rolls: the amount is added to the bucket `current`, and all from `oldest` to `newest` together count against the
+   * cap. What a hold gives back is taken from the bucket that it was added to.
+   */
+  readonly buckets?: Buckets
 }
 
 /** The usage of one counter. */
@@ -19,15 +46,22 @@ export interface CounterUsage {
   readonly used: number
   /** The part of `used` that belongs to holds which have not ended. */
   readonly held: number
+  /** Of a counter that rolls: what its buckets have, oldest first. A bucket that was never used may be missing. */
+  readonly buckets?: readonly BucketUsage[]
 }
 
 /**
  * The outcome of a reservation. `used` is settled plus held: after the reservation (`held`), or of the counter that would
- * exceed its cap (`over`). `conflict`: the hold id is in use for other amounts.
+ * exceed its cap (`over`, with `buckets` as in `CounterUsage`). `conflict`: the hold id is in use for other amounts.
  */
 export type ReserveOutcome =
   | { readonly outcome: 'held'; readonly used: readonly number[] }
-  | { readonly outcome: 'over'; readonly index: number; readonly used: number }
+  | {
+      readonly outcome: 'over'
+      readonly index: number
+      readonly used: number
+      readonly buckets?: readonly BucketUsage[]
+    }
   | { readonly outcome: 'conflict' }
 
 /** The outcome of a settlement. `gone`: there is no such hold, because it was settled or released before. */
@@ -44,7 +78,7 @@ export interface SpendStorage {
    * Adds every amount to its counter, or adds none if one counter would exceed its cap: `over` names the first such item.
    * Simultaneous reservations are decided one after another, in any order. A hold counts until it is settled or released; it
    * never expires, also when its owner crashed. If a hold with this `holdId` and the same amounts exists, the outcome is `held`
-   * and nothing is added, so a reservation of unknown outcome can be repeated. If it has other amounts, the outcome is
+   * and nothing is added, so a reservation of unknown outcome can be repeated, also when a later bucket is `current`. If it has other amounts, the outcome is
    * `conflict`. With `holdId` null the amounts count as settled immediately.
    */
   reserve(
@@ -65,10 +99,10 @@ export interface SpendStorage {
   release(accountId: string, holdId: string): Promise<boolean>
 
   /** Returns, for each counter, how much of it is used; 0 for a counter that was never used. Changes nothing. */
-  usage(accountId: string, counters: readonly string[]): Promise<readonly CounterUsage[]>
+  usage(accountId: string, counters: readonly Counter[]): Promise<readonly CounterUsage[]>
 
   /**
-   * Deletes up to `limit` counters that expired at least `GRACE_MS` before `now`, and returns how many. Holds are never
+   * Deletes up to `limit` counters and buckets that expired at least `GRACE_MS` before `now`, and returns how many. Holds are never
    * deleted. Stores that expire keys themselves do nothing and return 0.
    */
   collect(limit: number, now: EpochMs): Promise<number>

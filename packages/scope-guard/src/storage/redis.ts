@@ -4,7 +4,13 @@ import type { RedisClient } from '@gatewright/kernel/redis'
 import { runScript } from '@gatewright/kernel/internal/redis'
 import type { StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
-import { holdText, readIntegers, readReserveReply } from './redis-encoding.ts'
+import {
+  bucketArguments,
+  counterArguments,
+  holdText,
+  readReserveReply,
+  readUsageReply,
+} from './redis-encoding.ts'
 import { END_HOLD, RESERVE, USAGE } from './redis-scripts.ts'
 
 export { redisApprovals } from './approvals-redis.ts'
@@ -29,11 +35,12 @@ export function redisSpends(client: RedisClient, options: StorageOptions = {}): 
   }
   return {
     async reserve(accountId, holdId, items, now) {
-      const args = items.flatMap(({ counter, amount, cap, expiresAt }) => [
+      const args = items.flatMap(({ counter, amount, cap, expiresAt, buckets }) => [
         keyDigest(counter),
         String(amount),
         String(cap),
         expiresAt === null ? '' : String(Math.max(expiresAt - now, 0) + GRACE_MS),
+        ...bucketArguments(buckets),
       ])
       const id = holdId === null ? '' : keyDigest(holdId)
       const reply = await runScript(client, RESERVE, slot(accountId), [id, holdText(items), ...args])
@@ -45,9 +52,8 @@ export function redisSpends(client: RedisClient, options: StorageOptions = {}): 
     },
     release: async (accountId, holdId) => (await endHold(accountId, holdId, '')) === 1,
     async usage(accountId, counters) {
-      const numbers = readIntegers(await runScript(client, USAGE, slot(accountId), counters.map(keyDigest)))
-      if (numbers.length !== 2 * counters.length) throw malformedReply('redis', 'two numbers per counter')
-      return counters.map((_, n) => ({ used: numbers[2 * n] as number, held: numbers[2 * n + 1] as number }))
+      const reply = await runScript(client, USAGE, slot(accountId), counterArguments(counters))
+      return readUsageReply(reply, counters)
     },
     collect: async () => 0,
   }

@@ -1,8 +1,18 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { defer, lockName, upsert } from '@gatewright/kernel/internal/sql'
-import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
-import { counterUsage, deleteExpiredCounters, holdText, placesOf, readUsage } from './sql-statements.ts'
+import { keyWithoutBucket } from './counters.ts'
+import type { CounterUsage, ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
+import {
+  counterUsage,
+  currentKey,
+  deleteExpiredCounters,
+  placesOf,
+  readUsage,
+  selectCounters,
+  storedCounter,
+  type StoredCounter,
+} from './sql-statements.ts'
 
 /** One item of a stored hold. */
 type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]
@@ -18,6 +28,44 @@ function readHold(items: unknown): readonly HeldItem[] {
   if (!Array.isArray(parsed)) throw malformedReply('database', 'a hold as JSON')
   return parsed as readonly HeldItem[]
 }
+
+/** Whether a hold has the items of a reservation. One that is repeated in a later bucket is the same. */
+function isSameHold(
+  stored: readonly HeldItem[],
+  items: readonly SpendItem[],
+  counters: readonly StoredCounter[],
+): boolean {
+  return (
+    stored.length === items.length &&
+    stored.every(
+      ([key, unit, amount], index) =>
+        keyWithoutBucket(key) === counters[index]?.digest &&
+        unit === items[index]?.unit &&
+        amount === items[index].amount,
+    )
+  )
+}
+
+/**
+ * Writes the statement that reads the hold `$2` of the account `$1` and its counters. The hold comes first, so that Postgres finds the type
+ * of `items` in it.
+ */
+function reservationRead(
+  stores: readonly StoredCounter[],
+  { counters, holds }: { readonly counters: string; readonly holds: string },
+): ReturnType<typeof selectCounters> {
+  const columns = 'counter, used, held, null as items'
+  const { text, values } = selectCounters(stores, { columns, table: counters, first: 3 })
+  const hold = `select hold as counter, 0 as used, 0 as held, items from ${holds} where account = $1 and hold = $2`
+  return { text: `${hold} union all ${text}`, values }
+}
+
+const over = (index: number, { used, buckets }: CounterUsage): ReserveOutcome => ({
+  outcome: 'over',
+  index,
+  used,
+  ...(buckets === undefined ? {} : { buckets }),
+})
 
 /**
  * Stores spend counters by plain statements. `reserve`, `settle` and `release` are one transaction each, or run in the `tx` that is
@@ -42,9 +90,6 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
   const find = async (tx: SqlQueries, keys: readonly [account: string, hold: string]) =>
     holdOf(await rows(tx, `select items from ${holds} where ${isHold}`, keys))
   const { clause, proposed } = upsert(db, 'account, counter')
-  const readCounters = (count: number): string => `select counter, used, held, null as items from ${counters}
-      where account = $1 and counter in (${placesOf(count, 3)})
-    union all select hold, 0, 0, items from ${holds} where ${isHold}`
   const charge = (count: number): string => {
     const tuples = Array.from({ length: count }, (_, index) => `($1, ${placesOf(4, 2 + 4 * index)})`)
     return `insert into ${counters} (account, counter, used, held, expires_at) values ${tuples.join(', ')}
@@ -66,22 +111,24 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
     reserve(accountId, holdId, items, now) {
       const account = keyDigest(accountId)
       const hold = holdId === null ? null : keyDigest(holdId)
-      const digests = items.map(({ counter }) => keyDigest(counter))
+      const stores = items.map(storedCounter)
+      const { text, values } = reservationRead(stores, { counters, holds })
       return locked(account, async (tx): Promise<ReserveOutcome> => {
-        const text = holdText(items)
-        const found = await rows(tx, readCounters(items.length), [account, hold, ...digests])
+        const found = await rows(tx, text, [account, hold, ...values])
         const stored = holdOf(found)
-        if (stored && JSON.stringify(stored) !== text) return { outcome: 'conflict' }
-        const before = readUsage(
-          digests,
+        if (stored && !isSameHold(stored, items, stores)) return { outcome: 'conflict' }
+        const usage = readUsage(
+          stores,
           found.filter(({ items }) => items === null),
-        ).map(({ used }) => used)
+        )
+        const before = usage.map(({ used }) => used)
         if (stored) return { outcome: 'held', used: before }
         const after = items.map(({ amount }, index) => (before[index] as number) + amount)
         const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
-        if (index >= 0) return { outcome: 'over', index, used: before[index] as number }
+        if (index >= 0) return over(index, usage[index] as CounterUsage)
+        const keys = stores.map(currentKey)
         const charged = items.flatMap(({ amount, expiresAt }, n) => [
-          digests[n] as string,
+          keys[n] as string,
           amount,
           hold === null ? 0 : amount,
           expiresAt,
@@ -89,7 +136,8 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
         await defer(tx, charge(items.length), [account, ...charged])
         if (hold !== null) {
           const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
-          await defer(tx, insert, [account, hold, text, now])
+          const held = items.map(({ unit, amount }, n) => [keys[n], unit, amount])
+          await defer(tx, insert, [account, hold, JSON.stringify(held), now])
         }
         return { outcome: 'held', used: after }
       })

@@ -10,55 +10,90 @@ import {
   toText,
 } from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
-import type { CounterUsage, SpendItem } from './port.ts'
+import { bucketKey, bucketOf, counterParts, keyWithoutBucket, rollingUsage } from './counters.ts'
+import type { Buckets, Counter, CounterUsage, SpendItem } from './port.ts'
 
 /** Checks the options of an SQL adapter, and returns the prefix. Throws a `TypeError` for a wrong one. */
 export function checkedSqlPrefix(where: string, options: StorageOptions): string {
   return checkedPrefix(checkOptions(where, options, { prefix: { default: DEFAULT_PREFIX } }).prefix)
 }
 
-/** Encodes the items of a hold for its row. A repeated reservation is recognised by its equal text. */
-export function holdText(items: readonly SpendItem[]): string {
-  return JSON.stringify(heldItems(items))
-}
-
-/** The items of a hold as they are stored: counter digest, unit, amount. */
-export function heldItems(
-  items: readonly SpendItem[],
-): readonly (readonly [counter: string, unit: SpendItem['unit'], amount: number])[] {
-  return items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount])
-}
-
 /** `$3, $4, ...` for so many values. */
 export const placesOf = (count: number, first: number): string =>
   Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
+
+/** A counter as its rows name it: by its digest, those of a counter that rolls with the number of a bucket. */
+export interface StoredCounter {
+  readonly digest: string
+  readonly buckets: Buckets | undefined
+}
+
+/** Returns the key of the row that an amount is added to. */
+export function currentKey({ digest, buckets }: StoredCounter): string {
+  return buckets === undefined ? digest : bucketKey(digest, buckets.current)
+}
+
+/** Returns how rows name a counter. */
+export function storedCounter({ counter, buckets }: Pick<SpendItem, 'counter' | 'buckets'>): StoredCounter {
+  return { digest: keyDigest(counter), buckets }
+}
+
+/**
+ * Writes the part of a statement that reads the rows of counters of the account `$1`: `columns` of the table. The buckets of a counter
+ * are beside each other in the primary key. Its values are given from the place `first` on.
+ */
+export function selectCounters(
+  counters: readonly StoredCounter[],
+  { columns, table, first }: { readonly columns: string; readonly table: string; readonly first: number },
+): { readonly text: string; readonly values: readonly string[] } {
+  const plain = counters.filter(({ buckets }) => buckets === undefined).map(({ digest }) => digest)
+  const values = [...plain]
+  const conditions = plain.length === 0 ? [] : [`counter in (${placesOf(plain.length, first)})`]
+  for (const { digest, buckets } of counters) {
+    if (buckets === undefined) continue
+    const place = first + values.length
+    conditions.push(`counter between $${place} and $${place + 1}`)
+    values.push(bucketKey(digest, buckets.oldest), bucketKey(digest, buckets.newest))
+  }
+  const select = (condition: string): string =>
+    `select ${columns} from ${table} where account = $1 and ${condition}`
+  return { text: conditions.map(select).join(' union all '), values }
+}
 
 /** Implements `SpendStorage.usage` in one statement: the usage of each counter in the order given, zeros if it has no row. */
 export async function counterUsage(
   db: SqlQueries,
   prefix: string,
   accountId: string,
-  counters: readonly string[],
+  counters: readonly Counter[],
 ): Promise<CounterUsage[]> {
   if (counters.length === 0) return []
-  const digests = counters.map(keyDigest)
-  const found = await rows(
-    db,
-    `select counter, used, held from ${prefix}spend_counters where account = $1 and counter in (${placesOf(digests.length, 2)})`,
-    [keyDigest(accountId), ...digests],
-  )
-  return readUsage(digests, found)
+  const stored = counters.map(counterParts).map(storedCounter)
+  const table = `${prefix}spend_counters`
+  const { text, values } = selectCounters(stored, { columns: 'counter, used, held', table, first: 2 })
+  return readUsage(stored, await rows(db, text, [keyDigest(accountId), ...values]))
 }
 
 /** Reads rows of counters: the usage of each counter in the order given, zeros if it has no row. */
-export function readUsage(digests: readonly string[], found: readonly SqlRow[]): CounterUsage[] {
-  const usage = new Map(
-    found.map(row => [
-      toText(row['counter']),
-      { used: toInteger(row['used']), held: toInteger(row['held']) },
-    ]),
+export function readUsage(counters: readonly StoredCounter[], found: readonly SqlRow[]): CounterUsage[] {
+  const usage = new Map<string, CounterUsage>()
+  const buckets = new Map<string, { bucket: number; used: number; held: number }[]>()
+  for (const row of found) {
+    const [key, used, held] = [toText(row['counter']), toInteger(row['used']), toInteger(row['held'])]
+    const digest = keyWithoutBucket(key)
+    if (digest === key) usage.set(key, { used, held })
+    else {
+      const bucket = { bucket: bucketOf(key), used, held }
+      const known = buckets.get(digest)
+      if (known) known.push(bucket)
+      else buckets.set(digest, [bucket])
+    }
+  }
+  return counters.map(({ digest, buckets: isRolling }) =>
+    isRolling
+      ? rollingUsage((buckets.get(digest) ?? []).sort((one, other) => one.bucket - other.bucket))
+      : (usage.get(digest) ?? { used: 0, held: 0 }),
   )
-  return digests.map(digest => usage.get(digest) ?? { used: 0, held: 0 })
 }
 
 /**

@@ -4,6 +4,7 @@ import { collectBatches, GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import { withTimeLimit } from '@gatewright/kernel/internal/testing'
 import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
+import { spendBucketTests } from './spend-buckets.ts'
 import { DAY, item, NOW, spendReadTests, type SpendTest } from './spend-usage.ts'
 
 /** A store under test. */
@@ -304,5 +305,6 @@ export function spendStorageContract(
     })
 
     spendReadTests(test)
+    spendBucketTests(test)
   })
 }

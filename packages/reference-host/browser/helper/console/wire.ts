@@ -8,7 +8,7 @@ export interface Cap {
   /** The operations of a limit; null: every operation that moves money. */
   readonly operations: readonly string[] | null
   readonly unit: 'cents' | 'count'
-  readonly window: 'operation' | 'day' | 'week' | 'month' | 'total'
+  readonly window: 'operation' | 'day' | 'week' | 'month' | '24h' | '7d' | '30d' | 'total'
   readonly cap: number
   /** What is spent or held in the window. */
   readonly used: number

@@ -10,6 +10,9 @@ const WINDOWS = [
   ['day', 'a day'],
   ['week', 'a week'],
   ['month', 'a month'],
+  ['24h', 'in 24 hours'],
+  ['7d', 'in 7 days'],
+  ['30d', 'in 30 days'],
   ['total', 'in total'],
 ] as const
 

@@ -6,7 +6,7 @@ import { readScopes, rightsWords } from './rights.ts'
 /** A limit on some operations, as policies write it. */
 export interface Limit {
   readonly operations: readonly string[]
-  readonly window: 'operation' | 'day' | 'week' | 'month' | 'total'
+  readonly window: 'operation' | 'day' | 'week' | 'month' | '24h' | '7d' | '30d' | 'total'
   readonly maxCents?: number
   readonly maxCount?: number
 }
@@ -75,6 +75,9 @@ const WINDOWS: Readonly<Record<string, string>> = {
   day: 'a day',
   week: 'a week',
   month: 'a month',
+  '24h': 'in 24 hours',
+  '7d': 'in 7 days',
+  '30d': 'in 30 days',
   total: 'in total',
 }
 

@@ -28,13 +28,15 @@ export const Cap = Type.Object(
       description: 'What a limit counts; null: every operation that moves money',
     }),
     unit: Type.Enum(['cents', 'count']),
-    window: Type.Enum(['operation', 'day', 'week', 'month', 'total']),
+    window: Type.Enum(['operation', 'day', 'week', 'month', '24h', '7d', '30d', 'total']),
     timeZone: Type.Optional(text('The time zone in which the window begins; absent for UTC')),
     cap: Type.Integer({ description: 'The most in one window' }),
     used: Type.Integer({ description: 'Spent or held in the current window' }),
     reserved: Type.Integer({ description: 'The part of `used` that operations without an outcome hold' }),
     remaining: Type.Integer({ description: 'What is free' }),
-    resetsAt: instantOrNull('When the next window begins; null: never'),
+    resetsAt: instantOrNull(
+      'When the next window begins, or the first part of a rolling one is free; null: never',
+    ),
   },
   component('Cap', 'A cap on the credential, and how much of it is used'),
 )

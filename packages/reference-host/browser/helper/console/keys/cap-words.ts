@@ -13,6 +13,9 @@ const WINDOWS: Readonly<Record<Cap['window'], string>> = {
   day: 'today',
   week: 'this week',
   month: 'this month',
+  '24h': 'in 24 hours',
+  '7d': 'in 7 days',
+  '30d': 'in 30 days',
   total: 'in total',
 }
 
@@ -39,8 +42,10 @@ export function capUnit({ unit, cap }: Pick<Cap, 'unit' | 'cap'>): string {
 /** Says when a cap resets, such as "Resets in 5 hours, at 2026-11-23 00:00 UTC". */
 export function capReset({ window, resetsAt }: Cap): string {
   if (window === 'operation') return 'For each payment by itself.'
-  if (resetsAt === null) return 'Never resets.'
-  return `Resets ${fromNow(resetsAt)}, at ${utc(resetsAt).slice(0, 16)} UTC.`
+  const isRolling = ['24h', '7d', '30d'].includes(window)
+  if (resetsAt === null) return isRolling ? 'Nothing is used.' : 'Never resets.'
+  const begins = isRolling ? 'The first part is free' : 'Resets'
+  return `${begins} ${fromNow(resetsAt)}, at ${utc(resetsAt).slice(0, 16)} UTC.`
 }
 
 /**
