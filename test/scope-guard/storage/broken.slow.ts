@@ -87,7 +87,48 @@ t.test('detects an adapter that deletes no expired counter', async t => {
   const broken: SpendStorage = { ...memorySpends(), collect: async () => 0 }
   t.same(await failures(broken), [
     'deletes at most the given number of expired counters, and none before the grace period ends',
+    'deletes the buckets that have expired, and no others',
   ])
+})
+
+t.test('detects an adapter that counts the current bucket alone', async t => {
+  const sound = memorySpends()
+  const broken: SpendStorage = {
+    ...sound,
+    reserve: (account, hold, items, now) => {
+      const alone = items.map(({ buckets, ...item }) =>
+        buckets
+          ? { ...item, buckets: { ...buckets, oldest: buckets.current, newest: buckets.current } }
+          : item,
+      )
+      return sound.reserve(account, hold, alone, now)
+    },
+  }
+  const failed = await failures(broken)
+  for (const title of [
+    'counts what the buckets from the oldest to the newest have together',
+    'counts what a host whose clock is one bucket ahead has added',
+    'accepts exactly 20 of 100 simultaneous reservations in two buckets under a cap of 20',
+  ]) {
+    t.ok(failed.includes(title), title)
+  }
+})
+
+t.test('detects an adapter that ignores buckets', async t => {
+  const sound = memorySpends()
+  const broken: SpendStorage = {
+    ...sound,
+    reserve: (account, hold, items, now) =>
+      sound.reserve(
+        account,
+        hold,
+        items.map(({ buckets: _buckets, ...item }) => item),
+        now,
+      ),
+  }
+  t.ok(
+    (await failures(broken)).includes('counts what the buckets from the oldest to the newest have together'),
+  )
 })
 
 t.test('detects an adapter that adds again when a reservation is repeated', async t => {
