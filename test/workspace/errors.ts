@@ -112,6 +112,6 @@ createGuard: unknown option "polices", did you mean policies? Known options: iss
 createGuard limits[0]: unknown option "window", did you mean windowSeconds? Known options: name, points, windowSeconds, ...
 \`\`\`
 
-Otherwise a misspelt option would count as absent, and its protection would be off ([decision 0036](decisions/0036-unknown-options.md)). A known
+Otherwise a misspelt option would count as absent, and its protection would be off. A known
 option may be \`undefined\`. Of an object with other members, pass only the options: \`const { recover, keccak256 } = await fastestRecover()\`.
 `
