@@ -1,6 +1,6 @@
 import type { Gate } from '@gatewright/http'
 import type { AmountLike, FetchHandler, OpenHold } from '@gatewright/http/internal'
-import { toolGate, toResponse, type ToolServer } from '@gatewright/http/internal/tools'
+import { asksForCredential, toolGate, toResponse, type ToolServer } from '@gatewright/http/internal/tools'
 import type { Denial, Session, Verdict } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
@@ -12,11 +12,10 @@ import {
   type McpServer,
   type RegisteredTool,
 } from '@modelcontextprotocol/server'
-import type { ReadTool, ToolTexts, TransactionTool, WriteTool } from './options.ts'
-import { asksForCredential, type ToolResult } from './result.ts'
+import type { ReadTool, ToolResult, ToolTexts, TransactionTool, WriteTool } from './options.ts'
 import { hideTools, toolRegistrar, type Calling, type CallingOf } from './tools.ts'
 
-export type { ToolResult } from './result.ts'
+export type { ToolResult } from './options.ts'
 
 /** Options of `mcp`. `peer` and `waitUntil` are those of `gatewright/fetch`. */
 export interface McpOptions<Env = unknown> extends ToolServer<Env> {

@@ -1,8 +1,15 @@
 import type { AmountLike, StandardSchema } from '@gatewright/http/internal'
 import type { Rule } from '@gatewright/kernel'
-import type { StandardSchemaWithJSON, ToolAnnotations } from '@modelcontextprotocol/server'
+import { assertIntent, type Intent } from '@gatewright/http/internal/tools'
+import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from '@modelcontextprotocol/server'
 import { readOperation, writeOperation, type ReadOperation, type WriteOperation } from '../operations.ts'
-import { assertIntent, type Intent } from './intent.ts'
+
+/** What a tool returns: content for the model, a value that `outputSchema` describes, or both. The text of the value is added if there is no content. */
+export interface ToolResult {
+  readonly content?: CallToolResult['content']
+  readonly structuredContent?: Record<string, unknown>
+  readonly _meta?: Record<string, unknown>
+}
 
 interface Named {
   /** The id of the operation in policies, records and events, such as `payments.create`. Default: the name of the tool. */

@@ -1,6 +1,16 @@
 import type { Gate, HandlerResponse, OpenCall } from '@gatewright/http'
 import type { GuardedCall } from '@gatewright/http/internal'
-import { runOf, type CompleteRoute, type Route, type ToolMessage } from '@gatewright/http/internal/tools'
+import {
+  asksForCredential,
+  assertArguments,
+  canonicalJson,
+  intentKey,
+  runOf,
+  toolRender,
+  type CompleteRoute,
+  type Route,
+  type ToolMessage,
+} from '@gatewright/http/internal/tools'
 import type { Denial, Rule, Session } from '@gatewright/kernel'
 import { missingScopes } from '@gatewright/kernel/internal'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
@@ -12,9 +22,7 @@ import type {
   StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { writeRequestOf } from '../requests.ts'
-import { assertArguments, canonicalJson, intentKey } from './intent.ts'
-import { checkedTool, type AnyTool, type CheckedTool, type ToolTexts } from './options.ts'
-import { asksForCredential, toolRender, type ToolResult } from './result.ts'
+import { checkedTool, type AnyTool, type CheckedTool, type ToolResult, type ToolTexts } from './options.ts'
 
 type AnyGate = Gate<string, Access, SpendHold>
 /** The handler of a tool of any kind. */

@@ -15,10 +15,10 @@ import type { FetchGateOptions } from './fetch-types.ts'
 import { assertGate } from './mount-checks.ts'
 
 export { toResponse } from './fetch-response.ts'
-export { denialResponse } from '../response/http-response.ts'
-export { failureResponse } from '../response/outcome.ts'
 export { runOf } from '../route/perform.ts'
 export type { CompleteRoute, Route } from '../route/steps.ts'
+export { assertArguments, assertIntent, canonicalJson, intentKey, type Intent } from '../tools/intent.ts'
+export { asksForCredential, toolRender } from '../tools/render.ts'
 
 /**
  * The path of every call of a tool, whichever path its server has and whether it has one: a call that a client repeats over another

@@ -1,14 +1,13 @@
-import { denialResponse, failureResponse } from '@gatewright/http/internal/tools'
-import type { Outcome, Render } from '@gatewright/http/internal'
 import type { HeaderField } from '@gatewright/kernel'
-import type { CallToolResult } from '@modelcontextprotocol/server'
+import { denialResponse } from '../response/http-response.ts'
+import { failureResponse, type Outcome, type Render } from '../response/outcome.ts'
 import { missingIntent, type Intent } from './intent.ts'
 
-/** What a tool returns: content for the model, a value that `outputSchema` describes, or both. The text of the value is added if there is no content. */
-export interface ToolResult {
-  readonly content?: CallToolResult['content']
-  readonly structuredContent?: Record<string, unknown>
-  readonly _meta?: Record<string, unknown>
+/** A result of the Model Context Protocol that has a text for the model. */
+interface TextResult {
+  readonly content: readonly [{ readonly type: 'text'; readonly text: string }]
+  readonly isError?: true
+  readonly structuredContent?: Readonly<Record<string, unknown>>
 }
 
 /** What rendering needs to know about a tool. */
@@ -75,7 +74,7 @@ export const asksForCredential = ({
 }): boolean => status === 401 || headers.some(([name]) => name.toLowerCase() === 'www-authenticate')
 
 /** The result of a repeat whose first response was too long to be stored. */
-const ANSWER_TOO_LONG: CallToolResult = {
+const ANSWER_TOO_LONG: TextResult = {
   content: [
     {
       type: 'text',
@@ -127,7 +126,7 @@ function advised(
 }
 
 /** Makes the result of a call that failed. */
-function errorResult(body: Record<string, unknown>, { hasOutputSchema }: RenderedTool): CallToolResult {
-  const content: CallToolResult['content'] = [{ type: 'text', text: JSON.stringify(body) }]
+function errorResult(body: Record<string, unknown>, { hasOutputSchema }: RenderedTool): TextResult {
+  const content: TextResult['content'] = [{ type: 'text', text: JSON.stringify(body) }]
   return hasOutputSchema ? { content, isError: true } : { content, isError: true, structuredContent: body }
 }
