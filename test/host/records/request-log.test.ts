@@ -26,6 +26,7 @@ function decision(changes: Partial<Decision> = {}): Decision {
     traceparent: undefined,
     traceId: undefined,
     method: 'POST',
+    byTool: false,
     operation: 'cards.create',
     route: undefined,
     credential: 'session',

@@ -104,6 +104,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     requireHttps: false,
     redis: undefined,
     directUserKey: false,
+    mcp: true,
     docsPage: true,
     operator: undefined,
     helperPage: false,

@@ -5,6 +5,7 @@ import {
   assertArguments,
   canonicalJson,
   intentKey,
+  mayCall,
   runOf,
   toolRender,
   type CompleteRoute,
@@ -12,7 +13,6 @@ import {
   type ToolMessage,
 } from '@gatewright/http/internal/tools'
 import type { Denial, Rule, Session } from '@gatewright/kernel'
-import { missingScopes } from '@gatewright/kernel/internal'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
 import type {
   CallToolResult,
@@ -44,13 +44,9 @@ interface GuardedTool {
 const guardedTools = new WeakMap<McpServer, GuardedTool[]>()
 
 /** Hides the tools from a server's list that a session may not call. A call of one still gets the challenge with its scopes. */
-export function hideTools(server: McpServer, { scopes, surface }: Session): void {
-  for (const { rule, registered } of guardedTools.get(server) ?? []) {
-    const { allOf = [], anyOf = [] } = rule
-    const isMissing = missingScopes(allOf, scopes).length > 0
-    const hasNone = anyOf.length > 0 && !anyOf.some(scope => scopes.includes(scope))
-    if (isMissing || hasNone || (rule.surface ?? surface) !== surface) registered.disable()
-  }
+export function hideTools(server: McpServer, session: Session): void {
+  for (const { rule, registered } of guardedTools.get(server) ?? [])
+    if (!mayCall(rule, session)) registered.disable()
 }
 
 /** Returns the message of a call; undefined for a server that is not served by `handle` or `local`. */

@@ -5,10 +5,11 @@ import type { Clock, ScopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { assertNoShadowing, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Observe } from '@gatewright/http'
+import { originOf } from '../config/origin.ts'
 import type { AppOptions, createApp } from '../http/app.ts'
 import { requestTimeLimit } from '../http/request/request-time.ts'
 import { safely } from '../observability/safely.ts'
-import type { Documentation } from '../openapi/document.ts'
+import { VERSION, type Documentation } from '../openapi/document.ts'
 import { openStores } from '../storage/open.ts'
 import { commandHost } from './command-host.ts'
 import { serveCommands } from './command-socket.ts'
@@ -239,6 +240,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     directUserKey,
     requireHttps,
     trustProxy,
+    mcp: config.mcp ? { serviceName, version: VERSION, origin: originOf(config), requireHttps } : undefined,
     observe(decision) {
       metrics.observe(decision)
       if (decision.failure !== undefined) readiness.failed(decision.failure)

@@ -36,6 +36,8 @@ export interface HostConfig {
   readonly drainSeconds: number
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
+  /** Whether operations are served as tools for models. */
+  readonly mcp: boolean
   /** The listener of the operator page. Undefined if the page is off. Without a token, the host generates one in the data folder. */
   readonly operator: { readonly port: number; readonly token: string | undefined } | undefined
   /** Which requests are kept, and for how many days. */
@@ -89,6 +91,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     drainSeconds: values.DRAIN_SECONDS ?? (live ? 5 : 0),
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
+    mcp: values.MCP ?? !live,
     operator: values.OPERATOR_PAGE ? { port: values.OPERATOR_PORT, token: values.OPERATOR_TOKEN } : undefined,
     requestLog: { mode: values.REQUEST_LOG, days: values.REQUEST_LOG_DAYS },
     eventDays: values.EVENT_DAYS,

@@ -145,6 +145,11 @@ export const hostVariables = {
     '`off`',
     '`on` also accepts a user API key in place of a session on user operations, as some existing clients send it',
   ),
+  MCP: optional(
+    onOff,
+    '`on`, live `off`',
+    '`on` serves the operations of users as [tools for models](agent-tools.md#a-host-as-a-server-of-tools) at `/mcp`',
+  ),
   OPERATOR_PAGE: variable(
     onOff,
     false,

@@ -6,6 +6,8 @@ import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
 import type { MountServices } from './mount/host-gate.ts'
 import { nearestPathOf } from './nearest-path.ts'
+import { mountedTools } from './mcp/host-tool.ts'
+import { MCP_PATH, serveTools } from './mcp/serve-tools.ts'
 import { mount } from './mount/mount.ts'
 import type { Operation } from './operations/operation.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
@@ -58,11 +60,13 @@ export function createApp(
   const notFoundPage = pages.respondNotFound.bind(pages)
   const { koa, gate, operations } = mount(table, { ...services, notFoundPage })
   const routes = createRouteTable(
-    operations.flatMap(([{ method, paths }, value]) =>
+    operations.flatMap(({ operation: { method, paths }, middleware: value }) =>
       paths.map(path => ({ method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1'), value })),
     ),
   )
-  const nearestPath = nearestPathOf(operations.flatMap(([{ paths }]) => paths))
+  const nearestPath = nearestPathOf(operations.flatMap(({ operation: { paths } }) => paths))
+  const { mcp, limits } = services
+  const tools = mcp && serveTools(mountedTools(operations), { gate, limits, options: mcp })
   const app = new Koa()
   // Otherwise Koa prints errors that happen after the response, such as a client that disconnects.
   app.silent = true
@@ -85,6 +89,7 @@ export function createApp(
     if (page) return sendPage(ctx, page, draining)
     // Without middleware of a team nothing reads the response of Koa, and the gate writes its own in one call.
     if (middleware.length === 0) ctx.respond = false
+    if (tools && ctx.path === MCP_PATH) return tools(ctx)
     const entered = enter(ctx)
     if (!entered.ok) return send(ctx, entered.response)
     const { path, method } = entered.value.facts

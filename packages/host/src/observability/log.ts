@@ -62,6 +62,7 @@ function decisionLine(decision: Decision): string {
     requestId: decision.requestId,
     traceId: decision.traceId,
     method: decision.method,
+    byTool: decision.byTool,
     operation: decision.operation,
     route: decision.route,
     credential: decision.credential,

@@ -27,7 +27,7 @@ export interface Documentation {
 }
 
 /** Version of the API description. Existing clients expect this one. */
-const VERSION = '1.0.0'
+export const VERSION = '1.0.0'
 
 /**
  * Generates the OpenAPI 3.1 description of an operation table. Legacy paths have their own entries, marked

@@ -26,6 +26,8 @@ const MAX_COUNTED = 10_000
 /** How many keys are looked up at once. */
 const LOOKED_UP_AT_ONCE = 20
 const MAX_MESSAGE = 300
+/** The operation of a message that calls no tool. */
+const TOOL_MESSAGE = 'mcp'
 const MAX_DETAILS = 1500
 /** The longest other text of a row, in characters. Names and ids of a host are shorter. */
 const MAX_TEXT = 100
@@ -143,7 +145,9 @@ async function insertAll(db: SqlClient, batch: readonly RecordedRequest[]): Prom
 /** Whether a decision is kept. One without an operation is not: nobody looks for it, and scanners cause many. */
 function isKept(mode: RequestLogMode, { status, method, operation }: Decision): boolean {
   if (mode === 'off' || operation === undefined) return false
-  return status >= 400 || mode === 'all' || (mode === 'writes' && !READ_METHODS.includes(method))
+  // Messages of clients of tools, such as the list, are sent by POST and change nothing.
+  const isRead = READ_METHODS.includes(method) || operation === TOOL_MESSAGE
+  return status >= 400 || mode === 'all' || (mode === 'writes' && !isRead)
 }
 
 /** Counts the rows of a batch, and returns the accounts with so many since the last time that older rows must be deleted. */

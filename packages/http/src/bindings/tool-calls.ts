@@ -1,4 +1,5 @@
-import { allow, type Session, type Verdict } from '@gatewright/kernel'
+import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import { missingScopes } from '@gatewright/kernel/internal'
 import type { OpenGate } from '../gate-types.ts'
 import type { OpenCall } from '../handler-types.ts'
 import type { WireResponse } from '../ports.ts'
@@ -15,8 +16,10 @@ import type { FetchGateOptions } from './fetch-types.ts'
 import { assertGate } from './mount-checks.ts'
 
 export { toResponse } from './fetch-response.ts'
+export type { WireResponse } from '../ports.ts'
 export { runOf } from '../route/perform.ts'
 export type { CompleteRoute, Route } from '../route/steps.ts'
+export { hasMetadata, resourceMetadata } from '../response/resource-metadata.ts'
 export { assertArguments, assertIntent, canonicalJson, intentKey, type Intent } from '../tools/intent.ts'
 export { asksForCredential, toolRender } from '../tools/render.ts'
 
@@ -28,6 +31,19 @@ const PATH = '/mcp'
 
 /** The operation of a message that calls no guarded tool, in decision events. */
 const OTHER = 'mcp'
+
+/** The request of an HTTP API for which a call of a tool stands: the same operation, by another way. */
+export interface ToolTarget {
+  readonly method: string
+  /** The path, with its parameters encoded. */
+  readonly path: string
+  /** The path with the names of its parameters, such as `/cards/:id`. */
+  readonly pattern: string
+  /** From `?` on, or empty. */
+  readonly search: string
+  /** Path parameters by name, not encoded. */
+  readonly params: Readonly<Record<string, string>>
+}
 
 /** What a tool is called with. */
 export interface ToolCall {
@@ -44,17 +60,32 @@ export interface ToolCall {
 export class ToolMessage {
   readonly #gate: OpenGate
   readonly #received: RequestFacts
-  readonly #request: Request | undefined
+  readonly #readBody: () => Promise<Verdict<Uint8Array>>
+  readonly #render: Render | undefined
+  #target: ToolTarget | undefined
   /** What the gate knows the message by. Not the request: what other middlewares asked the gate about it has no key. */
-  readonly #known = {}
+  #known = {}
   #key: string | undefined
   #authorized: { readonly route: object; readonly denied: Promise<WireResponse | undefined> } | undefined
 
-  /** Without `request` the message came by a pipe. */
-  constructor(gate: OpenGate, received: RequestFacts, request?: Request) {
+  /** Without `readBody` the message came by a pipe. `render` renders what ends a message before its call. Default: that of the gate. */
+  constructor(
+    gate: OpenGate,
+    received: RequestFacts,
+    {
+      readBody = async () => allow(new Uint8Array()),
+      render,
+    }: { readonly readBody?: () => Promise<Verdict<Uint8Array>>; readonly render?: Render } = {},
+  ) {
     this.#gate = gate
     this.#received = received
-    this.#request = request
+    this.#readBody = readBody
+    this.#render = render
+  }
+
+  /** The id of the request in decision events and responses. */
+  get requestId(): string {
+    return this.#entered().requestId
   }
 
   /** The id of the effect that the message made or asked about, for operators. */
@@ -69,7 +100,10 @@ export class ToolMessage {
     const respond = (outcome: Outcome): StepResult<never> => ({ ok: false, response: this.conclude(outcome) })
     try {
       const verdict = await this.#gate.session(this.#known, this.#facts)
-      return verdict.ok ? verdict : respond({ kind: 'denial', denial: verdict })
+      if (!verdict.ok) return respond({ kind: 'denial', denial: verdict })
+      const { accountId, keyId, sessionId } = verdict.value
+      Object.assign(entered.value.decision, { credential: 'session', ids: { accountId, keyId, sessionId } })
+      return verdict
     } catch (error) {
       return respond({ kind: 'failure', error })
     }
@@ -79,16 +113,20 @@ export class ToolMessage {
   async read(): Promise<Verdict<Record<string, unknown>>> {
     const coded = codingDenial(this.#received)
     if (coded) return coded
-    const { bodyLimitBytes } = this.#gate.settings
-    const bytes = await readRequest(() => this.#request as Request, bodyLimitBytes)
+    const bytes = await this.#readBody()
     return bytes.ok ? parseJsonObject(bytes.value, this.#received.header('content-type')) : bytes
   }
 
   /**
-   * Decides whether the caller may call a tool, once. Returns the denial of a caller who may not, rendered by `render`.
+   * Decides whether the caller may call a tool, once. Returns the denial of a caller who may not, rendered by `render`. With `target` the
+   * gate sees the request for which the call stands, instead of the message.
    */
-  authorize(route: Route<OpenCall>, render: Render): Promise<WireResponse | undefined> {
+  authorize(route: Route<OpenCall>, render: Render, target?: ToolTarget): Promise<WireResponse | undefined> {
     if (this.#authorized?.route === route) return this.#authorized.denied
+    if (target) {
+      this.#target = target
+      this.#known = {}
+    }
     const entered = this.#enter()
     if (!entered.ok) return Promise.resolve(entered.response)
     entered.value.render = render
@@ -151,16 +189,26 @@ export class ToolMessage {
   }
 
   #enter(): StepResult<RequestContext> {
-    return this.#gate.enter(this.#known, this.#facts)
+    const entered = this.#gate.enter(this.#known, this.#facts)
+    if (!entered.ok) return entered
+    entered.value.decision.byTool = true
+    entered.value.render ??= this.#render
+    return entered
   }
 
   /** The facts of the message. Its key is known when its arguments are read; a field `Idempotency-Key` of the request is none. */
   readonly #facts = (): RequestFacts => {
-    const { path, header } = this.#received
+    const { path: receivedPath, header } = this.#received
+    const { method, path, search, query } = this.#target
+      ? { ...this.#target, query: new URLSearchParams(this.#target.search) }
+      : { ...this.#received, path: PATH }
     return {
       ...this.#received,
-      path: PATH,
-      receivedPath: path,
+      method,
+      path,
+      search,
+      query,
+      receivedPath,
       header: name => (name === 'idempotency-key' ? this.#key : header(name)),
     }
   }
@@ -169,7 +217,8 @@ export class ToolMessage {
     return {
       request: this.#known,
       facts: this.#facts,
-      params: {},
+      params: this.#target?.params ?? {},
+      pattern: this.#target?.pattern,
       readBody: async () => allow(body),
       connection,
       replaceBody: undefined,
@@ -202,7 +251,9 @@ export function toolGate<Env>(gate: OpenGate, { peer: given, waitUntil }: ToolSe
   return {
     keep: keepAlive(waitUntil),
     received: (request, env) =>
-      new ToolMessage(gate, fetchFacts(request, peer(request, env), gate.settings.trusted), request),
+      new ToolMessage(gate, fetchFacts(request, peer(request, env), gate.settings.trusted), {
+        readBody: () => readRequest(() => request, gate.settings.bodyLimitBytes),
+      }),
     local: authorization => new ToolMessage(gate, localFacts(authorization)),
   }
 }
@@ -219,4 +270,13 @@ function localFacts(authorization: string): RequestFacts {
     address: '',
     secure: true,
   }
+}
+
+/** Whether a session may call an operation: its surface and its scopes. A list of tools has no others. */
+export function mayCall({ allOf = [], anyOf = [], surface }: Rule, session: Session): boolean {
+  const { scopes } = session
+  const hasOne = anyOf.length === 0 || anyOf.some(scope => scopes.includes(scope))
+  return (
+    hasOne && missingScopes(allOf, scopes).length === 0 && (surface ?? session.surface) === session.surface
+  )
 }

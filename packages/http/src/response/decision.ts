@@ -11,6 +11,8 @@ export interface Decision extends CallerIds {
   /** The trace id in `traceparent`. */
   readonly traceId: string | undefined
   readonly method: string
+  /** Whether the request came as a call of a tool, or as another message of the Model Context Protocol. */
+  readonly byTool: boolean
   /** The id of the operation; undefined if none was found. Never the path, which may contain ids. */
   readonly operation: string | undefined
   /** The pattern that the router matched, such as `/cards/:id`; undefined where the framework does not say. */
@@ -65,6 +67,7 @@ export type Observe = (decision: Decision) => void
 
 /** The decision event of a request while it is collected. */
 export interface DecisionDraft {
+  byTool: boolean
   operation: string | undefined
   route: string | undefined
   credential: string | undefined
@@ -83,6 +86,7 @@ const NO_IDS: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined
 /** Makes the draft at the arrival of a request. */
 export function newDecisionDraft(): DecisionDraft {
   return {
+    byTool: false,
     operation: undefined,
     route: undefined,
     credential: undefined,

@@ -8,7 +8,7 @@ import type { DenialWithHeaders } from '../codes.ts'
 export interface ProtectedResource {
   /** The identifier of the API: an `https:` URL without fragment. Usually the `aud` of its tokens. */
   readonly resource: string
-  /** The issuers whose tokens the API accepts. */
+  /** The issuers whose tokens the API accepts. Empty: clients get tokens in another way than by OAuth. */
   readonly authorizationServers: readonly string[]
   /** The scopes that clients may request. Default: the catalogue of the gate. */
   readonly scopes?: readonly string[]
@@ -34,10 +34,13 @@ interface GateFacts {
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
+/** Whether clients of an API at a URL can read metadata about it: it is served over HTTPS, or on this machine. */
+export const hasMetadata = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname))
+
 function resourceUrl(resource: unknown): URL {
   const url = typeof resource === 'string' && URL.canParse(resource) ? new URL(resource) : undefined
-  const isProtected = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))
-  if (url && isProtected && url.hash === '' && url.username === '' && url.password === '') return url
+  if (url && hasMetadata(url) && url.hash === '' && url.username === '' && url.password === '') return url
   throw new TypeError(
     `protectedResource: resource must be an https: URL without fragment, got ${JSON.stringify(resource)}`,
   )
@@ -64,7 +67,8 @@ export function resourceMetadata(
     path,
     document: {
       resource,
-      authorization_servers: authorizationServers,
+      // Members without elements are left out (section 3.2).
+      ...(authorizationServers.length > 0 ? { authorization_servers: authorizationServers } : {}),
       ...(named ? { scopes_supported: named } : {}),
       bearer_methods_supported: ['header'],
       ...(dpop

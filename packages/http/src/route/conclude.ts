@@ -72,6 +72,7 @@ function emitDecision(
     traceparent,
     traceId: traceparent?.split('-')[1],
     method: facts.method,
+    byTool: draft.byTool,
     operation: draft.operation,
     route: draft.route,
     credential: draft.credential,

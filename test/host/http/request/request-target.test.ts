@@ -12,8 +12,13 @@ t.test('finds nothing under a path parameter that is no id', async t => {
   const check = (...ids: string[]): string | undefined =>
     targetDenial(document, Object.fromEntries(ids.entries()), search(''))?.code
   t.same([check(), check('!'), check('~'.repeat(120)), check('a', 'b')], Array(4).fill(undefined))
-  for (const ids of [[''], ['a b'], ['x'.repeat(121)], ['\u00e9'], ['a', ''], ['', 'a']])
+  for (const ids of [['a b'], ['x'.repeat(121)], ['\u00e9'], ['a', ' '], [' ', 'a']])
     t.equal(check(...ids), 'not_found', ids.join())
+})
+
+t.test('denies a call of a tool without a path parameter, which it names', async t => {
+  for (const params of [{ cardId: '' }, { id: 'a', cardId: '' }])
+    t.match(targetDenial(document, params, search('')), { code: 'invalid_request', field: 'cardId' })
 })
 
 t.test('denies a query parameter that is not well-formed text', async t => {

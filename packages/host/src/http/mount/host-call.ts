@@ -35,4 +35,4 @@ export function withIgnored<A extends HandlerResponse | HttpResponse>(
 }
 
 /** Whether a body is in the envelope. A stored response whose body was too long has none. */
-const isEnvelope = (body: unknown): body is Success => typeof body === 'object' && body !== null
+export const isEnvelope = (body: unknown): body is Success => typeof body === 'object' && body !== null

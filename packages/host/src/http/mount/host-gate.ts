@@ -25,8 +25,20 @@ export interface MountServices extends CredentialServices, RenderServices {
   readonly observe: Observe
   /** All scopes that operations may name. */
   readonly scopes: ScopeCatalogue<string>
+  /** What the server of tools says; undefined: there is none. */
+  readonly mcp?: McpOptions | undefined
   /** CIDRs of proxies whose statements about client address and scheme are trusted. */
   readonly trustProxy: readonly string[]
+}
+
+/** The facts of a host that its server of tools says. */
+export interface McpOptions {
+  readonly serviceName: string
+  /** The version of the API. */
+  readonly version: string
+  /** The host's own origin. */
+  readonly origin: string
+  readonly requireHttps: boolean
 }
 
 /** The gate of the host's operations. */

@@ -1,5 +1,6 @@
-import type { GuardedCall, KoaMiddleware } from '@gatewright/http/internal'
-import type { KoaGate } from '@gatewright/http/koa'
+import type { OpenCall } from '@gatewright/http'
+import type { GuardedCall } from '@gatewright/http/internal'
+import type { CompleteRoute } from '@gatewright/http/internal/tools'
 import { allow, type Rule } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
 import { callOf, toHandlerResponse, withIgnored } from './host-call.ts'
@@ -8,22 +9,21 @@ import type { HostGate, MountServices } from './host-gate.ts'
 import type { LedgerOperation, WriteContext } from '../operations/operation.ts'
 
 /** The services that a mounted write uses. */
-interface WriteParts {
+export interface WriteParts {
   readonly rule: Rule<never>
   readonly options: object
   readonly services: MountServices
 }
 
 /**
- * Mounts a write. Its rows commit in one transaction, with an idempotency key together with its spend and its stored response. A denial of
+ * Declares a write on the gate. Its rows commit in one transaction, with an idempotency key together with its spend and its stored response. A denial of
  * the requirements is not stored, so that the same key works once the account meets them.
  */
-export function mountWrite(
+export function writeRoute(
   api: HostGate,
-  koa: KoaGate,
   operation: LedgerOperation,
   { rule, options, services }: WriteParts,
-): KoaMiddleware {
+): CompleteRoute<OpenCall> {
   const { idempotency: idempotencyKey = 'required' } = operation
   const checkRequirements = requirementCheck(operation, services.requirements)
   const route = api.transactional(
@@ -35,14 +35,14 @@ export function mountWrite(
     },
     { ...options, idempotencyKey, ...preparation(operation, services) },
   )
-  return koa.handle({
+  return {
     ...route,
     async run(call, decision) {
-      const outcome = await route.run(call, decision)
+      const outcome = await route.run(call as never, decision)
       if (outcome.kind !== 'response') return outcome
       return { kind: 'response', response: withIgnored(operation, call, outcome.response) }
     },
-  })
+  }
 }
 
 /**

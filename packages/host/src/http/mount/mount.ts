@@ -1,6 +1,7 @@
 import type { HandlerResponse, OpenCall } from '@gatewright/http'
 import type { AuthenticatedRequest, DenialWithHeaders, KoaMiddleware } from '@gatewright/http/internal'
 import { type HeaderField, allow, type Verdict, type Rule } from '@gatewright/kernel'
+import { runOf, type CompleteRoute } from '@gatewright/http/internal/tools'
 import { koaGate, type KoaGate } from '@gatewright/http/koa'
 import type { Access } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
@@ -10,7 +11,7 @@ import { httpsRequired, type HostCredentials } from '../credentials/credentials.
 import { callOf, toHandlerResponse, withIgnored } from './host-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
 import { mountSigned } from './mount-signed.ts'
-import { mountWrite } from './mount-write.ts'
+import { writeRoute, type WriteParts } from './mount-write.ts'
 import {
   isCallersSpend,
   isPublicDocument,
@@ -25,16 +26,22 @@ import { targetDenial } from '../request/request-target.ts'
 interface MountedGate {
   readonly koa: KoaGate
   readonly gate: HostGate
-  readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
+  readonly operations: readonly MountedOperation[]
+}
+
+/** An operation of the table, mounted. */
+export interface MountedOperation {
+  readonly operation: Operation
+  readonly middleware: KoaMiddleware
+  /** Its route with its handler; undefined for one whose messages are signed. */
+  readonly route: CompleteRoute<OpenCall> | undefined
 }
 
 /** Creates the gate and mounts each row of the table as one of its routes. */
 export function mount(table: readonly Operation[], services: MountServices): MountedGate {
   const api = createHostGate(table, services)
   const koa = koaGate(api, { body: 'stream' })
-  const operations = table.map(
-    operation => [operation, mountOperation(api, koa, operation, services)] as const,
-  )
+  const operations = table.map(operation => mountOperation(api, koa, operation, services))
   return { koa, gate: api, operations }
 }
 
@@ -43,7 +50,7 @@ function mountOperation(
   koa: KoaGate,
   operation: Operation,
   services: MountServices,
-): KoaMiddleware {
+): MountedOperation {
   const options = {
     ...(operation.query ? { query: querySchema(operation.query) } : {}),
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
@@ -53,15 +60,25 @@ function mountOperation(
   if (surface === 'user' || !services.operationTitles.has(id)) services.operationTitles.set(id, title)
   const rule = ruleOf(operation)
   services.operationRules.set(`${surface} ${id}`, rule)
-  if ('write' in operation) return mountWrite(api, koa, operation, { rule, options, services })
-  if (credential === 'provider')
-    return mountSigned(koa, api.open(id, { admit: options.admit }), operation, services)
-  if (credential === 'none') {
+  if (!('write' in operation) && credential === 'provider') {
+    const signed = mountSigned(koa, api.open(id, { admit: options.admit }), operation, services)
+    return { operation, middleware: signed, route: undefined }
+  }
+  const route = completeRoute(api, operation, { rule, options, services })
+  return { operation, middleware: koa.handle(route), route }
+}
+
+/** Declares an operation on the gate, with its handler. */
+function completeRoute(api: HostGate, operation: Operation, parts: WriteParts): CompleteRoute<OpenCall> {
+  const { id, credential } = operation
+  const { rule, options } = parts
+  if ('write' in operation) return writeRoute(api, operation, parts)
+  if (credential === 'none' || credential === 'provider') {
     const route = api.open(id, options)
-    return koa.handle(route, call => handlePlain(operation, call, undefined))
+    return { ...route, run: runOf(route, call => handlePlain(operation, call, undefined)) }
   }
   const route = api.guardedBy(GATE_CREDENTIALS[credential], rule, options)
-  return koa.handle(route, call => handlePlain(operation, call, call.caller))
+  return { ...route, run: runOf(route, call => handlePlain(operation, call, call.caller)) }
 }
 
 /** The credentials of the gate, by the credential that an operation names, in the order in which they are tried. */

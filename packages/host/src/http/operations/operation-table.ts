@@ -58,7 +58,7 @@ function validateDeclaration({
 }
 
 /** Whether an operation responds with a new credential, or writes under a tag of credentials. */
-function changesCredentials(
+export function changesCredentials(
   id: string,
   { method, response }: Pick<Operation, 'method' | 'response'>,
 ): boolean {

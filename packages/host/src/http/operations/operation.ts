@@ -129,6 +129,11 @@ interface OperationDeclaration<
   readonly anyOf?: readonly string[]
   /** Whether its response reveals card secrets, which policies can forbid. */
   readonly cardSecrets?: boolean
+  /**
+   * Whether only a person may do it, and no model for the person: it reveals a secret, or states something in the person's name, such as an
+   * agreement. Then it is no tool (`isTool`).
+   */
+  readonly personOnly?: boolean
   /** All query parameters that the operation reads. See `querySchema` for how their texts become values. */
   readonly query?: Q
   /** All members of the body that the operation reads. A schema that keeps other members has `additionalProperties: true`. */

@@ -86,6 +86,7 @@ function accept(surface: Surface, services: AgreementServices): Operation {
   const { db, clock, kyc, acceptances } = services
   return operation({
     id: 'agreements.accept',
+    personOnly: true,
     title: 'Accept the agreements',
     surface,
     method: 'POST',

@@ -72,6 +72,7 @@ export function cryptoOperations({ cipher }: { readonly cipher: AccountCipher })
     operation({
       ...common,
       id: 'crypto.encrypt',
+      personOnly: true,
       title: 'Encrypt texts',
       details: 'With the key of the account.',
       paths: ['/user/v1/crypto/encrypt'],
@@ -91,6 +92,7 @@ export function cryptoOperations({ cipher }: { readonly cipher: AccountCipher })
     operation({
       ...common,
       id: 'crypto.decrypt',
+      personOnly: true,
       title: 'Decrypt texts',
       details: 'Texts that this account encrypted.',
       paths: ['/user/v1/crypto/decrypt'],

@@ -22,6 +22,7 @@ export function denyDataKey(): Operation[] {
     const { path, scope, instead } = OF_SURFACE[surface]
     return operation({
       id: 'identity.dataKey',
+      personOnly: true,
       title: 'Get the data key',
       details: 'Always denied: the data key never leaves the host.',
       surface,

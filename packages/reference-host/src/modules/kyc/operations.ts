@@ -68,6 +68,7 @@ function submit(
   const { db, clock, kyc, jobs } = services
   return operation({
     id: 'kyc.submit',
+    personOnly: true,
     title: 'Apply for the check of the identity',
     surface,
     method: 'POST',

@@ -1,0 +1,168 @@
+// The operations of a host as tools, by the client of the SDK, in both revisions of the protocol.
+import t from 'tap'
+import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../harness/host.ts'
+import { newMoneyUser } from '../harness/money.ts'
+import { connected, ERAS, post, saidBy } from './mcp-client.ts'
+
+const host = await openTestHost(t, { RATE_LIMITS: 'off', REQUEST_LOG: 'all' })
+const { send, url } = host
+const shop = await bootstrapUser(send)
+const owner = await newMoneyUser(send)
+await owner.fund(100_000)
+const balance = async (): Promise<number> => {
+  const { body } = await send('/user/v1/balances', { headers: bearer(owner.token) })
+  return (body.data['balances'] as [{ availableCents: number }])[0].availableCents
+}
+const to = { walletAddress: shop.address }
+
+for (const era of ERAS) {
+  t.test(`${era}: lists the tools of the scopes of the session, and reads`, async t => {
+    const token = await sessionOf(send, owner.key, { scopes: ['balances.read', 'payments.write'] })
+    const client = await connected(t, url, token, era)
+    const { tools } = await client.listTools()
+    t.same(
+      tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.idempotentHint]),
+      [
+        ['balances.read', true, true],
+        ['payments.create', false, true],
+      ],
+    )
+    t.same(await client.listTools().then(({ tools: again }) => again), tools, 'in the same order')
+    const read = await client.callTool({ name: 'balances.read', arguments: {} })
+    t.notOk(read.isError)
+    t.match(saidBy(read), {
+      summary: `${await balance()} US cents are available.`,
+      data: { balances: [{ availableCents: await balance() }] },
+    })
+    t.same(read.structuredContent, saidBy(read))
+  })
+
+  t.test(`${era}: pays once for one intent, whatever the id of the message`, async t => {
+    const before = await balance()
+    const call = {
+      name: 'payments.create',
+      arguments: { to, amountCents: 500, intent: `dinner, ${era}` },
+    }
+    const clients = await Promise.all([1, 2, 3].map(() => connected(t, url, owner.token, era)))
+    const results = await Promise.all(clients.map(client => client.callTool(call)))
+    const again = await clients[0]!.callTool(call)
+    const paid = [...results, again].filter(({ isError }) => !isError)
+    t.ok(paid.length > 0)
+    for (const result of paid) t.same(saidBy(result), saidBy(again))
+    t.equal(await balance(), before - 500)
+    const other = await clients[0]!.callTool({
+      ...call,
+      arguments: { ...call.arguments, amountCents: 501 },
+    })
+    t.match(saidBy(other), { error: 'idempotency_key_reused', next: /name another intent/ })
+    const { intent: _, ...unnamed } = call.arguments
+    const none = await clients[0]!.callTool({ ...call, arguments: unnamed })
+    t.equal(none.isError, true)
+    t.match(saidBy(none), { error: 'idempotency_key_required', message: /^Send the argument intent, or / })
+    t.equal(await balance(), before - 500)
+  })
+
+  t.test(`${era}: a cap is a result that says what is left`, async t => {
+    const token = await sessionOf(send, owner.key, { policy: { maxAuthAmountCents: 900 } })
+    const client = await connected(t, url, token, era)
+    const call = (amountCents: number, intent: string) =>
+      client.callTool({ name: 'payments.create', arguments: { to, amountCents, intent } })
+    const denied = await call(901, `a chair, ${era}`)
+    t.equal(denied.isError, true)
+    t.match(saidBy(denied), {
+      error: 'policy_blocked',
+      rule: 'maxAuthAmountCents',
+      limit: 900,
+      requested: 901,
+      next: /Tell the person/,
+    })
+    t.same(denied.structuredContent, saidBy(denied))
+    t.notOk((await call(900, `a chair, ${era}`)).isError, 'the intent is free again')
+  })
+}
+
+t.test('the record of a call is that of the request of the HTTP API', async t => {
+  const client = await connected(t, url, owner.token)
+  const body = { to, amountCents: 123 }
+  const key = 'one-key-for-both-ways'
+  const before = await balance()
+  const made = await send('/user/v1/payments', {
+    body,
+    headers: { ...bearer(owner.token), 'idempotency-key': key },
+  })
+  t.equal(made.status, 200)
+  const repeated = await client.callTool({
+    name: 'payments.create',
+    arguments: body,
+    _meta: { 'idempotency-key': key },
+  })
+  t.same(saidBy(repeated), { summary: made.body['summary'], data: made.body.data })
+  t.equal(await balance(), before - 123)
+  const [byTool, byHttp] = host.decisions
+    .filter(({ operation }) => operation === 'payments.create')
+    .toReversed()
+  t.match(byTool, { byTool: true, replayed: true })
+  t.match(byHttp, { byTool: false, replayed: false })
+  const same = [
+    'method',
+    'route',
+    'credential',
+    'accountId',
+    'keyId',
+    'policyRevision',
+    'status',
+    'effectId',
+  ] as const
+  for (const name of same) t.same(byTool?.[name], byHttp?.[name], name)
+})
+
+t.test('a token that does not suffice is a challenge for the client', async t => {
+  const metadata = `resource_metadata="`
+  const none = await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {})
+  t.equal(none.status, 401)
+  t.match(none.headers.get('www-authenticate'), metadata)
+  const token = await sessionOf(send, owner.key, { scopes: ['balances.read'] })
+  const call = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'payments.create', arguments: { to, amountCents: 1, intent: 'x' } },
+  }
+  const denied = await post(url, call, bearer(token))
+  t.equal(denied.status, 403)
+  const challenge = denied.headers.get('www-authenticate') ?? ''
+  t.match(challenge, /error="insufficient_scope"/)
+  t.match(challenge, /scope="payments.write"/)
+  t.match(challenge, metadata)
+})
+
+t.test('what is no message of the protocol is refused', async t => {
+  const headers = bearer(owner.token)
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  t.equal((await post(url, [list, list], headers)).status, 400)
+  t.equal((await post(url, 'no JSON', headers)).status, 400)
+  t.equal((await post(url, list, { ...headers, origin: 'https://evil.example' })).status, 403)
+  t.equal((await post(url, list, { ...headers, origin: 'http://localhost:6274' })).status, 200)
+  for (const method of ['GET', 'DELETE']) {
+    const response = await fetch(`${url}/mcp`, { method, headers })
+    t.equal(response.status, 405, method)
+    t.equal(response.headers.get('allow'), 'POST, OPTIONS')
+  }
+  const client = await connected(t, url, owner.token)
+  await t.rejects(client.callTool({ name: 'cards.reveal', arguments: { cardId: 'x' } }), {
+    message: /No tool has the name cards.reveal/,
+  })
+  t.match(saidBy(await client.callTool({ name: 'cards.read', arguments: {} })), {
+    error: 'invalid_request',
+    field: 'cardId',
+  })
+})
+
+t.test('a host that other machines reach without HTTPS serves tools, too, and names no metadata', async t => {
+  const open = await openTestHost(t, { PUBLIC_URL: 'http://pay.internal:3000' })
+  const none = await post(open.url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {})
+  t.equal(none.status, 401)
+  t.notMatch(none.headers.get('www-authenticate'), 'resource_metadata')
+  const off = await openTestHost(t, { MCP: 'off' })
+  t.equal((await post(off.url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {})).status, 404)
+})
