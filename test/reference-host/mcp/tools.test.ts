@@ -81,6 +81,105 @@ for (const era of ERAS) {
   })
 }
 
+for (const era of ERAS)
+  t.test(
+    `${era}: balance, limits and the last requests are resources, of those whose scopes allow them`,
+    async t => {
+      const policy = { dailySpendCapCents: 5000 }
+      const token = await sessionOf(send, owner.key, { policy })
+      const client = await connected(t, url, token, era)
+      const { resources } = await client.listResources()
+      t.same(resources.map(({ uri }) => uri).toSorted(), [
+        'gatewright://balance',
+        'gatewright://limits',
+        'gatewright://requests',
+      ])
+      const read = async (name: string): Promise<Record<string, unknown>> => {
+        const { contents } = await client.readResource({ uri: `gatewright://${name}` })
+        const [{ text }] = contents as unknown as [{ text: string }]
+        return JSON.parse(text) as Record<string, unknown>
+      }
+      t.match(await read('balance'), { data: { balances: [{ availableCents: await balance() }] } })
+      t.match(await read('limits'), { data: { caps: Array } })
+      t.match(await read('requests'), { data: { requests: [{ operation: String }] } })
+      await t.rejects(client.readResource({ uri: 'gatewright://secrets' }))
+      const poor = await connected(
+        t,
+        url,
+        await sessionOf(send, owner.key, { scopes: ['balances.read'] }),
+        era,
+      )
+      t.same(
+        (await poor.listResources()).resources.map(({ name }) => name),
+        ['balance'],
+      )
+      const read403 = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'resources/read',
+        params: { uri: 'gatewright://limits' },
+      }
+      const denied = await post(url, read403, bearer(await sessionOf(send, owner.key, { scopes: [] })))
+      t.equal(denied.status, 403)
+      t.match(denied.headers.get('www-authenticate'), /scope="keys.read"/)
+    },
+  )
+
+t.test('a request log row says that a call came by a tool, and a list of tools is no write', async t => {
+  const client = await connected(t, url, owner.token)
+  const body = { to, amountCents: 77 }
+  await client.callTool({ name: 'payments.create', arguments: { ...body, intent: 'a stamp' } })
+  await owner.write('/payments', body)
+  const read = await send('/user/v1/requests?operation=payments.create&limit=2', {
+    headers: bearer(owner.token),
+  })
+  t.match(read.body.data['requests'], [
+    { byTool: false, status: 200, method: 'POST' },
+    { byTool: true, status: 200, method: 'POST' },
+  ])
+  const writesOnly = await openTestHost(t)
+  const other = await bootstrapUser(writesOnly.send)
+  await (await connected(t, writesOnly.url, other.token)).listTools()
+  const kept = await writesOnly.send('/user/v1/requests', { headers: bearer(other.token) })
+  t.same(
+    (kept.body.data['requests'] as { operation: string }[]).filter(({ operation }) => operation === 'mcp'),
+    [],
+  )
+})
+
+t.test('messages that call no tool are limited by key, apart from calls', async t => {
+  const limited = await openTestHost(t, { RATE_LIMITS: '{"guardedPerKeyPerMinute":3}' })
+  const { token } = await bootstrapUser(limited.send)
+  const list = () => post(limited.url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, bearer(token))
+  for (let count = 0; count < 3; count += 1) t.equal((await list()).status, 200)
+  const denied = await list()
+  t.equal(denied.status, 429)
+  t.ok(denied.headers.get('retry-after'))
+  const call = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'balances.read', arguments: {} },
+  }
+  for (let count = 0; count < 3; count += 1)
+    t.match(await (await post(limited.url, call, bearer(token))).text(), /availableCents/)
+  t.match(await (await post(limited.url, call, bearer(token))).text(), /rate_limited.*Wait retryAfterSeconds/)
+})
+
+t.test('says how to get a session, and takes a key where the host takes it in place of one', async t => {
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const refused = await post(url, list, bearer(owner.key))
+  t.equal(refused.status, 401)
+  t.match(await refused.json(), { message: /^This is an API key, not a session token\. Send the user key/ })
+  const direct = await openTestHost(t, { DIRECT_USER_KEY: 'on' })
+  const { key } = await bootstrapUser(direct.send)
+  const client = await connected(t, direct.url, key)
+  t.match(saidBy(await client.callTool({ name: 'balances.read', arguments: {} })), {
+    data: { balances: Array },
+  })
+  t.equal((await post(direct.url, list, bearer(`${key.slice(0, -1)}x`))).status, 401)
+})
+
 t.test('the record of a call is that of the request of the HTTP API', async t => {
   const client = await connected(t, url, owner.token)
   const body = { to, amountCents: 123 }
@@ -117,7 +216,12 @@ t.test('the record of a call is that of the request of the HTTP API', async t =>
 })
 
 t.test('a token that does not suffice is a challenge for the client', async t => {
-  const metadata = `resource_metadata="`
+  const metadata = 'resource_metadata="http://127.0.0.1:0/.well-known/oauth-protected-resource/mcp"'
+  const document = await fetch(`${url}/.well-known/oauth-protected-resource/mcp`)
+  t.same(await document.json(), {
+    resource: 'http://127.0.0.1:0/mcp',
+    bearer_methods_supported: ['header'],
+  })
   const none = await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {})
   t.equal(none.status, 401)
   t.match(none.headers.get('www-authenticate'), metadata)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startBrowser, startPageHost } from '../../harness/browser/browser.ts'
 import { bearer } from '../../harness/host.ts'
+import { connected } from '../mcp/mcp-client.ts'
 import { moneyUser } from '../harness/money.ts'
 import { testWallet } from '../harness/pages/browser-wallets.ts'
 import { openTab, programOf, type Program } from '../harness/pages/console-page.ts'
@@ -115,4 +116,24 @@ t.test('does not list what a person looks up in the console, and says what an un
   await openTab(page, 'Overview')
   const tile = page.locator('.tile').filter({ hasText: 'Refused today' })
   await tile.getByText('0', { exact: true }).waitFor()
+})
+
+t.test('says which requests came by a tool', async t => {
+  const wallet = testWallet()
+  const program = await programOf(host, wallet)
+  const agent = await connected(t, host.url, program.token)
+  const bill = { payee: 'City Power', amountCents: 100, dueAt: '2099-01-01' }
+  await program.write('/bills', bill)
+  await agent.callTool({ name: 'bills.create', arguments: { ...bill, intent: 'the bill of May' } })
+  const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet])
+  await signInBy(page, wallet)
+  await openTab(page, 'Requests')
+  const rows = page.getByRole('row').filter({ hasText: 'Note a bill' })
+  await rows.nth(1).waitFor()
+  t.match(await rows.nth(0).innerText(), /by tool/)
+  t.notMatch(await rows.nth(1).innerText(), /by tool/)
+  await checkState(t, page, 'a request by a tool')
+  await rows.nth(0).getByRole('link').click()
+  await page.getByRole('dialog').getByText('Yes: an agent called a tool of this host').waitFor()
+  t.same(faults, { reports: [], foreign: [], errors: [] })
 })

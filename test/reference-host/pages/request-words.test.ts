@@ -24,6 +24,7 @@ const allowed = {
   field: null,
   policyKeyId: null,
   details: null,
+  byTool: false,
   durationMs: 1,
 } satisfies KeptRequest
 const refused: KeptRequest = {

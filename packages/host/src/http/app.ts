@@ -4,10 +4,11 @@ import { requestFacts, send } from '@gatewright/http/koa'
 import Koa, { type Context, type Middleware } from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
+import { TOOL_MESSAGE } from '../records/request-log.ts'
 import type { MountServices } from './mount/host-gate.ts'
 import { nearestPathOf } from './nearest-path.ts'
 import { mountedTools } from './mcp/host-tool.ts'
-import { MCP_PATH, serveTools } from './mcp/serve-tools.ts'
+import { serveTools } from './mcp/serve-tools.ts'
 import { mount } from './mount/mount.ts'
 import type { Operation } from './operations/operation.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
@@ -65,7 +66,8 @@ export function createApp(
     ),
   )
   const nearestPath = nearestPathOf(operations.flatMap(({ operation: { paths } }) => paths))
-  const { mcp, limits } = services
+  const { mcp, limits, operationTitles } = services
+  if (mcp) operationTitles.set(TOOL_MESSAGE, 'Message of a client of tools')
   const tools = mcp && serveTools(mountedTools(operations), { gate, limits, options: mcp })
   const app = new Koa()
   // Otherwise Koa prints errors that happen after the response, such as a client that disconnects.
@@ -89,7 +91,8 @@ export function createApp(
     if (page) return sendPage(ctx, page, draining)
     // Without middleware of a team nothing reads the response of Koa, and the gate writes its own in one call.
     if (middleware.length === 0) ctx.respond = false
-    if (tools && ctx.path === MCP_PATH) return tools(ctx)
+    const serveTool = tools?.get(ctx.path)
+    if (serveTool) return serveTool(ctx)
     const entered = enter(ctx)
     if (!entered.ok) return send(ctx, entered.response)
     const { path, method } = entered.value.facts

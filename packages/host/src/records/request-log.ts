@@ -27,7 +27,7 @@ const MAX_COUNTED = 10_000
 const LOOKED_UP_AT_ONCE = 20
 const MAX_MESSAGE = 300
 /** The operation of a message that calls no tool. */
-const TOOL_MESSAGE = 'mcp'
+export const TOOL_MESSAGE = 'mcp'
 const MAX_DETAILS = 1500
 /** The longest other text of a row, in characters. Names and ids of a host are shorter. */
 const MAX_TEXT = 100
@@ -161,7 +161,7 @@ function longAccounts(batch: readonly RecordedRequest[], written: Map<string, nu
 
 function recordOf(decision: Decision, accountId: string, now: number): RecordedRequest {
   const { requestId, method, operation = '', keyId, sessionId, credential, status } = decision
-  const { code, rule, reason, denial, replayed, durationMs } = decision
+  const { code, rule, reason, denial, replayed, byTool, durationMs } = decision
   return {
     id: short(requestId),
     accountId: short(accountId),
@@ -180,6 +180,7 @@ function recordOf(decision: Decision, accountId: string, now: number): RecordedR
     field: shortOrNull(denial?.field),
     details: shortDetails(denial?.details),
     replayed,
+    byTool,
     durationUs: Math.round(durationMs * 1000),
     console: false,
   }

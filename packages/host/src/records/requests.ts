@@ -26,6 +26,8 @@ const records = table('gw_requests', {
   /** The facts of a denial that its response contained. */
   details: nullable(json<Readonly<Record<string, unknown>>>()),
   replayed: flag,
+  /** Whether it was a call of a tool, or another message of the Model Context Protocol. */
+  byTool: flag,
   durationUs: integer,
   /** Whether the key is that of an account console: a person, and no program. Recorded of reads only. */
   console: flag,
@@ -121,6 +123,7 @@ const COLUMNS = [
   'field',
   'details',
   'replayed',
+  'by_tool',
   'duration_us',
   'console',
 ]
@@ -142,6 +145,7 @@ const valuesOf = (row: RecordedRequest): SqlValue[] => [
   row.field,
   row.details === null ? null : JSON.stringify(row.details),
   Number(row.replayed),
+  Number(row.byTool),
   row.durationUs,
   Number(row.console),
 ]

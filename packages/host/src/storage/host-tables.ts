@@ -71,6 +71,8 @@ create table {prefix}requests (
   field text,
   details text,
   replayed integer not null,
+  -- Whether it was a call of a tool.
+  by_tool integer not null default 0,
   duration_us bigint not null,
   -- Whether the key is that of an account console: a person, and no program.
   console integer not null default 0,

@@ -90,6 +90,7 @@ export interface KeptRequest extends RequestNames {
   readonly policyKeyId: string | null
   readonly details: unknown
   readonly replayed: boolean
+  readonly byTool: boolean
   readonly durationMs: number
 }
 

@@ -126,6 +126,7 @@ function showRequest(request: KeptRequest, openAccount?: OpenAccount): void {
     ['Policy of key', textOf(request.policyKeyId)],
     ['Session', textOf(request.sessionId)],
     ['Details', detailsOf(request.details)],
+    ['By tool', request.byTool && 'yes: a call by POST /mcp'],
     ['Replayed', request.replayed && 'yes: the response of an earlier request'],
   ]
   fill(

@@ -1,6 +1,6 @@
 import type { Credential, RequestFacts } from '@gatewright/http'
 import type { CallerIds } from '@gatewright/http/internal'
-import { allow, type Verdict, type Rule } from '@gatewright/kernel'
+import { allow, type Session, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { Access, Guard } from '@gatewright/scope-guard'
 import { malformedCredential, type GuardDenial, type GuardFacts } from '@gatewright/scope-guard/internal'
@@ -112,6 +112,30 @@ function webTokenCredential(
   }
 }
 
+/**
+ * Makes the function that finds the caller of a message before its operation is known: the session, or with `DIRECT_USER_KEY` a user key as
+ * bearer token. It counts failures only: the operation counts the call.
+ */
+export function callerFinder(services: CredentialServices): (facts: GuardFacts) => Promise<Verdict<Session>> {
+  const namingPause = pauseNamer(services)
+  return async facts => {
+    const { authorization, address } = facts
+    const direct = services.directUserKey ? bearerKey(authorization) : undefined
+    if (direct === undefined) {
+      const header = (name: string): string | undefined =>
+        name === 'authorization' ? authorization : undefined
+      return namingMistakes(await namingPause(await services.guard.authenticate(facts)), { header })
+    }
+    const use = { surface: 'user', cacheMs: DIRECT_KEY_CACHE_MS } as const
+    const key = await authenticateKey(services, { address: address ?? '' }, direct, use)
+    return key.ok ? allow(keySession(key.value)) : key
+  }
+}
+
+/** Returns the API key that a request has as bearer token. */
+const bearerKey = (authorization: string | undefined): string | undefined =>
+  /^bearer +(gw_[^\s,]*)$/i.exec(authorization ?? '')?.[1]
+
 /** An API key in the header field of its surface. */
 function keyCredential(services: CredentialServices, surface: Surface): Credential<ApiKey> {
   const { keyGuard } = services
@@ -160,7 +184,7 @@ const DIRECT_KEY_CACHE_MS = 1000
  */
 async function authenticateKey(
   { issuer, limits, isHeld }: CredentialServices,
-  { address }: RequestFacts,
+  { address }: Pick<RequestFacts, 'address'>,
   text: string | undefined,
   { surface, cacheMs = 0 }: KeyUse,
 ): Promise<Verdict<ApiKey>> {
@@ -206,7 +230,7 @@ function onlyValidated(
  * Says in the denial of a missing or wrong session token how to get one, or that the request has an API key in its place. It recognises
  * the form of a key and does not say whether the key is valid.
  */
-function namingMistakes<T>(verdict: Verdict<T>, { header }: RequestFacts): Verdict<T> {
+function namingMistakes<T>(verdict: Verdict<T>, { header }: Pick<RequestFacts, 'header'>): Verdict<T> {
   if (verdict.ok || (verdict.code !== 'unauthorized' && verdict.code !== 'session_expired')) return verdict
   const authorization = header('authorization')
   const [, surface] = /^bearer +gw_(?:live|sandbox)_(user|partner)_/i.exec(authorization ?? '') ?? []
@@ -261,7 +285,7 @@ async function checkSessionOrUserKey(
 ): Promise<Verdict<Access>> {
   const { guard } = services
   const named = facts.header('x-user-key')
-  const bearer = /^bearer +(gw_[^\s,]*)$/i.exec(facts.header('authorization') ?? '')?.[1]
+  const bearer = bearerKey(facts.header('authorization'))
   if (named === undefined && bearer === undefined)
     return namingMistakes(await pauseNamer(services)(await guard.check(guardFacts(facts), rule)), facts)
   if (named !== undefined && bearer !== undefined && named !== bearer) {

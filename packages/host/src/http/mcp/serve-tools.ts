@@ -1,5 +1,5 @@
 import { readRawBody } from '@gatewright/http/node'
-import { requestFacts, send } from '@gatewright/http/koa'
+import { requestFacts, send, type RequestFacts } from '@gatewright/http/koa'
 import type { Outcome, Render } from '@gatewright/http/internal'
 import {
   asksForCredential,
@@ -11,7 +11,8 @@ import {
   type WireResponse,
 } from '@gatewright/http/internal/tools'
 import type { Denial, HeaderField, Session } from '@gatewright/kernel'
-import type { CallToolResult, McpRequestContext, McpServer } from '@modelcontextprotocol/server'
+import type { CallToolResult, McpRequestContext, McpServer, Resource } from '@modelcontextprotocol/server'
+import { addressBucket } from '@gatewright/kernel/address'
 import type { Context } from 'koa'
 import { deny } from '../codes.ts'
 import { commonHeaders, optionsResponse } from '../cors.ts'
@@ -27,11 +28,11 @@ export const MCP_PATH = '/mcp'
 /** What serving tools needs. */
 interface ToolServices {
   readonly gate: HostGate
-  readonly limits: Pick<EntryLimits, 'message'>
+  readonly limits: Pick<EntryLimits, 'message' | 'document'>
   readonly options: McpOptions
 }
 
-/** A message that calls a tool of this host. */
+/** A message that calls a tool of this host, or reads a resource by one. */
 interface Called {
   /** The response that asks the client for another credential, and is sent instead of a result. */
   readonly instead: WireResponse | undefined
@@ -50,16 +51,19 @@ type Sdk = typeof import('@modelcontextprotocol/server')
 /**
  * Serves the tools to clients of the Model Context Protocol (2025-11-25 and 2026-07-28), without sessions of the protocol. A call of a tool runs
  * the route of its operation, as the request of the HTTP API for which it stands. Other messages change nothing; they are limited by key.
+ * Returns what serves each path.
  */
 export function serveTools(
   tools: readonly HostTool[],
   { gate, limits, options }: ToolServices,
-): (ctx: Context) => Promise<void> {
+): ReadonlyMap<string, (ctx: Context) => Promise<void>> {
   const { origin, requireHttps } = options
   const byName = new Map(tools.map(tool => [tool.shown.name, tool]))
   const hostNames = [new URL(origin).hostname, 'localhost', '127.0.0.1', '[::1]']
   const received = new WeakMap<Request, Received>()
-  const challenge = pointingRender(gate, options)
+  const byUri = new Map(resourcesOf(tools).map(([{ uri }, tool]) => [uri, tool]))
+  const metadata = metadataOf(origin)
+  const challenge = pointingRender(gate, metadata)
   const load = once(async () => {
     const sdk = await import('@modelcontextprotocol/server')
     const makeServer = serverMaker(sdk, tools, received, options)
@@ -76,6 +80,7 @@ export function serveTools(
     })
     const deniedBy = (denial: Denial & { readonly headers?: readonly HeaderField[] }): WireResponse =>
       message.conclude({ kind: 'denial', denial })
+    if (ctx.path !== MCP_PATH) return describe(message, facts)
     if (requireHttps && !facts.secure) return deniedBy(httpsRequired)
     if (ctx.method === 'OPTIONS')
       return message.conclude({ kind: 'response', response: optionsResponse(['POST', 'OPTIONS']) })
@@ -90,17 +95,33 @@ export function serveTools(
     const read = await message.read()
     if (!read.ok) return sent(message, unreadable(read))
     const { method, params } = read.value as { method?: unknown; params?: CallParams }
-    const tool = method === 'tools/call' ? byName.get(String(params?.name)) : undefined
+    const isRead = method === 'resources/read'
+    const tool = isRead
+      ? byUri.get(String(params?.uri))
+      : method === 'tools/call'
+        ? byName.get(String(params?.name))
+        : undefined
     const limited = tool ? undefined : await limits.message(session.keyId)
     if (limited?.ok === false) return deniedBy(limited)
-    const called = tool && (await authorized(tool, params, message, challenge))
+    const given = isRead ? { arguments: tool?.operation.resource?.arguments?.(session) } : params
+    const called = tool && (await authorized(tool, given, message, challenge))
     if (called?.instead) return called.instead
     received.set(request, { session, called })
     const response = await fetch(request, { parsedBody: read.value })
     return sent(message, response, limited?.value)
   }
 
-  return async ctx => {
+  /** Responds with the metadata of the server, which anybody may read. */
+  const describe = async (message: ToolMessage, { method, address }: RequestFacts): Promise<WireResponse> => {
+    const conclude = (outcome: Outcome): WireResponse => message.conclude(outcome)
+    if (method !== 'GET' && method !== 'HEAD') return conclude({ kind: 'denial', denial: onlyGet })
+    const limited = await limits.document(`mcp ${addressBucket(address)}`)
+    if (!limited.ok) return conclude({ kind: 'denial', denial: limited })
+    const { document: body } = metadata as NonNullable<typeof metadata>
+    return conclude({ kind: 'response', response: { status: 200, headers: limited.value, body } })
+  }
+
+  const serve = async (ctx: Context): Promise<void> => {
     let response: WireResponse
     try {
       response = await respond(ctx)
@@ -110,11 +131,23 @@ export function serveTools(
     }
     send(ctx, response)
   }
+  return new Map([[MCP_PATH, serve], ...(metadata ? [[metadata.path, serve] as const] : [])])
+}
+
+/** Lists the resources of tools, each with the tool that reads it. */
+function resourcesOf(tools: readonly HostTool[]): readonly (readonly [resource: Resource, tool: HostTool])[] {
+  return tools.flatMap(tool => {
+    const { resource, title } = tool.operation
+    if (!resource) return []
+    const { name } = resource
+    return [[{ uri: `gatewright://${name}`, name, title, mimeType: 'application/json' }, tool] as const]
+  })
 }
 
 /** The parameters of a call. */
 interface CallParams {
   readonly name?: unknown
+  readonly uri?: unknown
   readonly arguments?: unknown
   readonly _meta?: Readonly<Record<string, unknown>>
 }
@@ -147,16 +180,17 @@ const NEVER_ENDS = { ended: false, signal: new AbortController().signal }
 
 /** Makes the function that makes the server of one message. */
 function serverMaker(
-  { McpServer, ProtocolError, ProtocolErrorCode }: Sdk,
+  { McpServer, ProtocolError, ProtocolErrorCode, ResourceNotFoundError }: Sdk,
   tools: readonly HostTool[],
   received: WeakMap<Request, Received>,
   { serviceName, version }: McpOptions,
 ): (context: McpRequestContext) => McpServer {
+  const resources = resourcesOf(tools)
   return ({ requestInfo }) => {
     const { session, called } = received.get(requestInfo as Request) as Received
     const made = new McpServer(
       { name: 'gatewright', title: serviceName, version },
-      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+      { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
     )
     made.server.setRequestHandler('tools/list', () => ({
       tools: tools.filter(({ rule }) => mayCall(rule, session)).map(({ shown }) => shown),
@@ -165,9 +199,23 @@ function serverMaker(
       if (called) return called.run()
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No tool has the name ${name}`)
     })
+    made.server.setRequestHandler('resources/list', () => ({
+      resources: resources.filter(([, { rule }]) => mayCall(rule, session)).map(([resource]) => resource),
+    }))
+    made.server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
+    made.server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+      if (!called) throw new ResourceNotFoundError(uri)
+      const { isError, structuredContent } = await called.run()
+      const said = structuredContent as Readonly<Record<string, unknown>>
+      if (isError === true) throw new ProtocolError(DENIED, said['message'] as string, said)
+      return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(said) }] }
+    })
     return made
   }
 }
+
+/** The code of a read that was denied. The protocol has those from -32768 to -32000. */
+const DENIED = 1
 
 const INSTRUCTIONS =
   'The account of one person: money, cards and payments. Amounts whose names end with Cents are in US cents. What a call may spend is limited by ' +
@@ -185,12 +233,16 @@ function metadataOf(origin: string): ReturnType<typeof resourceMetadata> | undef
 }
 
 /** The renderer of the gate, whose challenges lead to the metadata of the server. */
-function pointingRender({ settings }: HostGate, { origin }: McpOptions): Render {
-  const metadata = metadataOf(origin)
+function pointingRender({ settings }: HostGate, metadata: ReturnType<typeof metadataOf>): Render {
   if (!metadata) return settings.render
   const pointed = (outcome: Outcome): Outcome =>
     outcome.kind === 'denial' ? { kind: 'denial', denial: metadata.pointTo(outcome.denial) } : outcome
   return (outcome, context) => settings.render(pointed(outcome), context)
+}
+
+const onlyGet = {
+  ...deny('method_not_allowed', 'This path allows GET, HEAD.'),
+  headers: [['Allow', 'GET, HEAD']] as const,
 }
 
 const onlyPost = {

@@ -3,7 +3,7 @@ import type { TransactionalIdempotency } from '@gatewright/idempotency-store/tra
 import type { ScopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendStorage } from '@gatewright/scope-guard'
-import { hostCredentials, type CredentialServices } from '../credentials/credentials.ts'
+import { callerFinder, hostCredentials, type CredentialServices } from '../credentials/credentials.ts'
 import type { Requirements } from '../operations/requirements.ts'
 import type { Operation, OperationRules } from '../operations/operation.ts'
 import type { ReceiveProviderMessage } from '../credentials/provider-messages.ts'
@@ -49,7 +49,7 @@ export function createHostGate(table: readonly Operation[], services: MountServi
   const { guard, aliases, idempotency, spendStorage, observe, trustProxy, scopes } = services
   return gate({
     aliases,
-    guard,
+    guard: { ...guard, authenticate: callerFinder(services) },
     scopes,
     credentials: hostCredentials(services),
     transactions: idempotency,

@@ -134,6 +134,12 @@ interface OperationDeclaration<
    * agreement. Then it is no tool (`isTool`).
    */
   readonly personOnly?: boolean
+  /** The resource of the server of tools that a read is, with the arguments that follow from the session. */
+  readonly resource?: {
+    /** Its URI is `gatewright://NAME`. */
+    readonly name: string
+    readonly arguments?: (session: Session) => Readonly<Record<string, unknown>>
+  }
   /** All query parameters that the operation reads. See `querySchema` for how their texts become values. */
   readonly query?: Q
   /** All members of the body that the operation reads. A schema that keeps other members has `additionalProperties: true`. */

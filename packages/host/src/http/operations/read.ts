@@ -8,7 +8,7 @@ import { operation, type Operation, type PlainOperation, type Success } from './
 export interface ReadRule<D extends TObject>
   extends Pick<
     PlainOperation<'session', TObject, D>,
-    'id' | 'title' | 'details' | 'paths' | 'response' | 'topLevel' | 'denies'
+    'id' | 'title' | 'details' | 'paths' | 'response' | 'topLevel' | 'denies' | 'resource'
   > {
   /** Default: `user`. */
   readonly surface?: Surface

@@ -60,6 +60,7 @@ export interface KeptRequest extends WordedRequest {
   readonly message: string | null
   readonly field: string | null
   readonly policyKeyId: string | null
+  readonly byTool: boolean
   readonly durationMs: number
 }
 

@@ -38,6 +38,7 @@ export function balanceOperations({ db }: Pick<HostServices, 'db'>): Operation[]
     readOperation({
       id: 'balances.read',
       title: 'Read the balance of the account',
+      resource: { name: 'balance' },
       paths: ['/user/v1/balances'],
       scopes: ['balances.read'],
       response: ResponseData,

@@ -32,6 +32,7 @@ export function readKeyCaps({ issuer, guard }: Pick<HostServices, 'issuer' | 'gu
     id: 'keys.caps',
     title: 'List the caps of a key',
     details: 'With how much of each is used.',
+    resource: { name: 'limits', arguments: ({ keyId }) => ({ keyId }) },
     surface: 'user',
     method: 'GET',
     credential: 'session',

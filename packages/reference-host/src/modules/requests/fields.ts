@@ -26,6 +26,7 @@ export const RequestSchema = Type.Object(
     replayed: Type.Boolean({
       description: 'Whether the response is that of an earlier request with the same idempotency key',
     }),
+    byTool: Type.Boolean({ description: 'Whether it was a call of a tool (`POST /mcp`)' }),
     durationMs: Type.Number({ description: 'How long the host worked on it, in ms' }),
   },
   component('KeptRequest', 'A request and what was decided about it. No body, no path and no credential'),
@@ -56,6 +57,7 @@ export const exampleRequest: Type.Static<typeof RequestSchema> = {
     limit: 50_000,
   },
   replayed: false,
+  byTool: false,
   durationMs: 3.2,
 }
 
@@ -93,6 +95,7 @@ function recordedData(row: RecordedRequest): Omit<Type.Static<typeof RequestSche
     policyKeyId: policyKeyOf(row.details),
     details: row.details,
     replayed: row.replayed,
+    byTool: row.byTool,
     durationMs: row.durationUs / 1000,
   }
 }

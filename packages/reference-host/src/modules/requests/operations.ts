@@ -85,6 +85,7 @@ function listRequests(services: RequestServices): Operation {
     ...common,
     id: 'requests.list',
     title: 'List requests',
+    resource: { name: 'requests', arguments: () => ({ limit: 20 }) },
     details:
       'The requests of the account and what was decided about them, newest first. What account consoles looked up is left out, unless `keyId` names the key of one.',
     paths: ['/user/v1/requests'],

@@ -55,7 +55,7 @@ function nowWords(request: KeptRequest, { allowed, message }: NonNullable<OneReq
 }
 
 function showRequest({ request, now, keys }: Found): Child[] {
-  const { id, keyId, sessionId, policyKeyId, field, createdAt, durationMs } = request
+  const { id, keyId, sessionId, policyKeyId, field, byTool, createdAt, durationMs } = request
   const key = keys.find(each => each.id === keyId)
   const binding = keys.find(({ lineageId }) => lineageId === policyKeyId)
   const isOther = policyKeyId !== null && policyKeyId !== key?.lineageId
@@ -68,6 +68,7 @@ function showRequest({ request, now, keys }: Found): Child[] {
       ['Key', key ? keyName(key) : keyId],
       ['Limit of key', isOther && (binding ? keyName(binding) : policyKeyId)],
       ['Member', field],
+      ['By tool', byTool && 'Yes: an agent called a tool of this host'],
       ['Took', `${durationMs.toFixed(1)} ms`],
       ['For programs', el('code', { class: 'wrap small' }, codesOf(request))],
       [

@@ -36,10 +36,14 @@ export function requestTable(keys: readonly Key[]): RequestTable {
     const key = keys.find(({ id }) => id === keyId)
     return key ? keyName(key) : `…${keyId.slice(-6)}`
   }
+  const callerOf = (request: KeptRequest): readonly Child[] => [
+    nameOf(request),
+    request.byTool && el('div', { class: 'small muted' }, 'by tool'),
+  ]
   const groupRows = ({ name, requests }: RequestGroup): HTMLElement[] => {
     const [newest] = requests
-    if (requests.length === 1) return [row(newest, nameOf(newest))]
-    const members = requests.map(request => row(request, nameOf(request), 'member'))
+    if (requests.length === 1) return [row(newest, callerOf(newest))]
+    const members = requests.map(request => row(request, callerOf(request), 'member'))
     const toggle = el('button', { type: 'button', class: 'button link' }, groupTitle(requests))
     const update = (): void => {
       toggle.setAttribute('aria-expanded', String(open.has(name)))
@@ -54,7 +58,7 @@ export function requestTable(keys: readonly Key[]): RequestTable {
       at: el('span', {}, exactly(newest.createdAt)),
       what: [toggle, el('div', { class: 'small muted' }, newest.message ?? '')],
       amount: amounts(requests),
-      key: nameOf(newest),
+      key: callerOf(newest),
       result: badge(newest),
     })
     return [head, ...members]
@@ -79,7 +83,7 @@ function amounts(requests: readonly KeptRequest[]): string {
   return least === most ? money(least) : `${money(least)} to ${money(most)}`
 }
 
-function row(request: KeptRequest, key: Child, kind?: string): HTMLElement {
+function row(request: KeptRequest, key: readonly Child[], kind?: string): HTMLElement {
   const cents = requestedCents(request)
   const made = cells({
     at: exactly(request.createdAt),
@@ -99,7 +103,7 @@ function cells(shown: {
   readonly at: Child
   readonly what: readonly Child[]
   readonly amount: string
-  readonly key: Child
+  readonly key: readonly Child[]
   readonly result: Child
 }): HTMLElement {
   return el(
@@ -108,7 +112,7 @@ function cells(shown: {
     el('td', { class: 'request-at' }, shown.at),
     el('td', { class: 'request-what' }, ...shown.what),
     el('td', { class: 'number request-amount' }, shown.amount),
-    el('td', { class: 'request-key', 'data-name': 'Key' }, shown.key),
+    el('td', { class: 'request-key', 'data-name': 'Key' }, ...shown.key),
     el('td', { class: 'request-result' }, shown.result),
   )
 }
