@@ -245,6 +245,17 @@ t.test('what is no message of the protocol is refused', async t => {
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
   t.equal((await post(url, [list, list], headers)).status, 400)
   t.equal((await post(url, 'no JSON', headers)).status, 400)
+  for (const name of [{ toString: 1 }, '__proto__', null, 1]) {
+    const odd = await post(url, { ...list, method: 'tools/call', params: { name, arguments: null } }, headers)
+    t.ok(odd.status < 500, `${odd.status}`)
+    t.match(await odd.text(), /"code":-32/)
+  }
+  const longer = {
+    ...list,
+    method: 'tools/call',
+    params: { name: 'cards.read', arguments: { cardId: 'a/../b' } },
+  }
+  t.match(await (await post(url, longer, headers)).text(), /not_found/)
   t.equal((await post(url, list, { ...headers, origin: 'https://evil.example' })).status, 403)
   t.equal((await post(url, list, { ...headers, origin: 'http://localhost:6274' })).status, 200)
   for (const method of ['GET', 'DELETE']) {

@@ -207,7 +207,7 @@ export function requestOf(
   return {
     target: {
       method,
-      path: paths[0].replaceAll(/\{(\w+)\}/g, (_all, name: string) => encoded(params[name] ?? '')),
+      path: paths[0].replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? '')),
       pattern: paths[0].replaceAll(/\{(\w+)\}/g, ':$1'),
       search: search === '' ? '' : `?${search}`,
       params,
@@ -215,9 +215,6 @@ export function requestOf(
     body: method === 'GET' ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(members)),
   }
 }
-
-/** Encodes a segment of a path. `encodeURIComponent` throws for half of a surrogate pair, which is no id anyway. */
-const encoded = (text: string): string => encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\ufffd'))
 
 /** The text of a parameter, as a client of the HTTP API writes it. */
 function textOf(value: unknown): string {

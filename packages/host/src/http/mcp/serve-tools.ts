@@ -58,10 +58,10 @@ export function serveTools(
   { gate, limits, options }: ToolServices,
 ): ReadonlyMap<string, (ctx: Context) => Promise<void>> {
   const { origin, requireHttps } = options
-  const byName = new Map(tools.map(tool => [tool.shown.name, tool]))
+  const byName = new Map<unknown, HostTool>(tools.map(tool => [tool.shown.name, tool]))
   const hostNames = [new URL(origin).hostname, 'localhost', '127.0.0.1', '[::1]']
   const received = new WeakMap<Request, Received>()
-  const byUri = new Map(resourcesOf(tools).map(([{ uri }, tool]) => [uri, tool]))
+  const byUri = new Map<unknown, HostTool>(resourcesOf(tools).map(([{ uri }, tool]) => [uri, tool]))
   const metadata = metadataOf(origin)
   const challenge = pointingRender(gate, metadata)
   const load = once(async () => {
@@ -96,11 +96,8 @@ export function serveTools(
     if (!read.ok) return sent(message, unreadable(read))
     const { method, params } = read.value as { method?: unknown; params?: CallParams }
     const isRead = method === 'resources/read'
-    const tool = isRead
-      ? byUri.get(String(params?.uri))
-      : method === 'tools/call'
-        ? byName.get(String(params?.name))
-        : undefined
+    const named = method === 'tools/call' ? byName.get(params?.name) : undefined
+    const tool = isRead ? byUri.get(params?.uri) : named
     const limited = tool ? undefined : await limits.message(session.keyId)
     if (limited?.ok === false) return deniedBy(limited)
     const given = isRead ? { arguments: tool?.operation.resource?.arguments?.(session) } : params
@@ -285,8 +282,12 @@ function headersOf({ req }: Context): Headers {
   return headers
 }
 
-/** Makes a value at the first call, and returns it at every call. */
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined
-  return () => (made ??= { value: make() }).value
+/** Loads a value at the first call, and after a failure again at the next. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined
+  return () => {
+    loading ??= load()
+    loading.catch(() => (loading = undefined))
+    return loading
+  }
 }
