@@ -25,10 +25,7 @@ const TAKEN_BY = {
   document: 'documentsPerAddressPerMinute',
   tokenCheck: 'tokenChecksPerAddressPerMinute',
   poll: 'pollsPerAddressPerMinute',
-  message: 'messagesPerKeyPerMinute',
 } as const
-/** Messages of tools may be as many as guarded requests. */
-const POINTS = { ...RATE_LIMITS, messagesPerKeyPerMinute: RATE_LIMITS.guardedPerKeyPerMinute }
 const names = Object.keys(TAKEN_BY) as (keyof typeof TAKEN_BY)[]
 /** What each store that was made counts, by its name. */
 const made = new Map<string, { points: number; duration: number }>()
@@ -45,7 +42,7 @@ t.test('takes as many requests of each kind as configured, in a minute and for e
   for (const backend of [{}, { limiter: store }, { limiter: down }]) {
     const limits = entryLimits(config(RATE_LIMITS), backend, manualClock())
     for (const name of names) {
-      const points = POINTS[TAKEN_BY[name]]
+      const points = RATE_LIMITS[TAKEN_BY[name]]
       for (let count = 0; count < points; count += 1) t.match(await limits[name]('a'), { ok: true }, name)
       const denial = await limits[name]('a')
       t.match(denial, { ok: false, code: 'rate_limited', details: { limit: TAKEN_BY[name] } }, name)
@@ -61,7 +58,7 @@ t.test('takes as many requests of each kind as configured, in a minute and for e
     shared.some(([prefix]) => String(prefix).includes('documents')),
     'documents are counted in the process',
   )
-  t.equal(made.size, 7)
+  t.equal(made.size, 6)
   for (const { duration } of made.values()) t.equal(duration, 60)
 })
 
@@ -69,7 +66,7 @@ t.test("accepts requests of each kind again when a minute has passed on the host
   const clock = manualClock()
   const limits = entryLimits(config(RATE_LIMITS), {}, clock)
   for (const name of names)
-    for (let count = 0; count < POINTS[TAKEN_BY[name]]; count += 1) await limits[name]('a')
+    for (let count = 0; count < RATE_LIMITS[TAKEN_BY[name]]; count += 1) await limits[name]('a')
   clock.advance(59_999)
   for (const name of names) t.match(await limits[name]('a'), { code: 'rate_limited' }, name)
   clock.advance(1)

@@ -26,8 +26,6 @@ export interface EntryLimits {
    * delegate never uses up the owner's limit.
    */
   mintOfAccount(accountAndKind: string): Promise<Verdict<readonly HeaderField[]>>
-  /** Limits messages of clients of tools that call no tool, by API key. */
-  message(keyId: string): Promise<Verdict<readonly HeaderField[]>>
   /** Limits failed API key authentications by client address. They never count against a key's own limit. */
   readonly failedKeys: FailureLimit
 }
@@ -109,14 +107,12 @@ export function entryLimits(
       document: unlimited,
       mint: unlimited,
       mintOfAccount: unlimited,
-      message: unlimited,
       failedKeys,
     }
   }
   const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
     return createRateLimit({ name, ...counted(at, rateLimits[name]) }, clock).take
   }
-  const { guardedPerKeyPerMinute } = rateLimits
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
     tokenCheck: limit('tokenChecksPerAddressPerMinute'),
@@ -125,11 +121,6 @@ export function entryLimits(
     document: limit('documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
     mintOfAccount: limit('mintsPerAccountPerMinute'),
-    // In a bucket of its own, so that a client that lists tools all the time does not use up what calls have.
-    message: createRateLimit(
-      { name: 'messagesPerKeyPerMinute', ...counted(backend, guardedPerKeyPerMinute) },
-      clock,
-    ).take,
     // Failed tokens have a separate limit, in the guard.
     failedKeys: createFailureLimit(
       'failedKeysPerAddressPerMinute',

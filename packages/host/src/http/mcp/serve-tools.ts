@@ -28,7 +28,7 @@ export const MCP_PATH = '/mcp'
 /** What serving tools needs. */
 interface ToolServices {
   readonly gate: HostGate
-  readonly limits: Pick<EntryLimits, 'message' | 'document'>
+  readonly limits: Pick<EntryLimits, 'document'>
   readonly options: McpOptions
 }
 
@@ -50,7 +50,7 @@ type Sdk = typeof import('@modelcontextprotocol/server')
 
 /**
  * Serves the tools to clients of the Model Context Protocol (2025-11-25 and 2026-07-28), without sessions of the protocol. A call of a tool runs
- * the route of its operation, as the request of the HTTP API for which it stands. Other messages change nothing; they are limited by key.
+ * the route of its operation, as the request of the HTTP API for which it stands. Other messages change nothing; they count under the limits of every request.
  * Returns what serves each path.
  */
 export function serveTools(
@@ -98,14 +98,14 @@ export function serveTools(
     const isRead = method === 'resources/read'
     const named = method === 'tools/call' ? byName.get(params?.name) : undefined
     const tool = isRead ? byUri.get(params?.uri) : named
-    const limited = tool ? undefined : await limits.message(session.keyId)
-    if (limited?.ok === false) return deniedBy(limited)
+    const limited = tool ? undefined : await message.admit(session)
+    if (limited) return limited
     const given = isRead ? { arguments: tool?.operation.resource?.arguments?.(session) } : params
     const called = tool && (await authorized(tool, given, message, challenge))
     if (called?.instead) return called.instead
     received.set(request, { session, called })
     const response = await fetch(request, { parsedBody: read.value })
-    return sent(message, response, limited?.value)
+    return sent(message, response)
   }
 
   /** Responds with the metadata of the server, which anybody may read. */
@@ -257,11 +257,7 @@ function unreadable({ status, message }: Denial): Response {
 }
 
 /** Ends a message with a response of the SDK. */
-async function sent(
-  message: ToolMessage,
-  response: Response,
-  fields: readonly HeaderField[] = [],
-): Promise<WireResponse> {
+async function sent(message: ToolMessage, response: Response): Promise<WireResponse> {
   const body = await response.text()
   const { status, headers } = message.sent(new Response(null, response))
   const own = [...headers] as readonly HeaderField[]
@@ -269,7 +265,7 @@ async function sent(
   const missing = commonHeaders.filter(([name]) => !names.has(name.toLowerCase()))
   return {
     status,
-    headers: [...own, ...missing, ...fields, ['X-Request-Id', message.requestId]],
+    headers: [...own, ...missing, ['X-Request-Id', message.requestId]],
     body,
   }
 }
