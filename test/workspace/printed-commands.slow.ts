@@ -17,6 +17,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   logout: 'needs a login: test/reference-host/cli/account.test.ts',
   'my-keys': 'needs a login: test/reference-host/cli/account.test.ts',
   pay: 'needs a login: test/reference-host/cli/account.test.ts',
+  mcp: 'serves a client: test/reference-host/cli/mcp',
   distribute: 'needs a Citus: npm run test:citus',
   backup: 'is for embedded SQLite: test/reference-host/cli/backup.slow.ts',
   restored: 'ends all sessions of the host: test/reference-host/cli/restored.slow.ts',

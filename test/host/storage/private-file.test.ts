@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
+import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal/commands'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../../harness/files.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { runCommand } from '@gatewright/reference-host'
@@ -56,6 +56,7 @@ t.test('explains each command with an example that it accepts', async t => {
     listen: /PARTNER_KEY must hold/,
     login: /does not answer/,
     logout: /not logged in/,
+    mcp: /not logged in/,
     pay: /not logged in/,
     'requests tail': /not logged in/,
   }
@@ -146,7 +147,7 @@ function loadedSources(file: string, found: Map<string, readonly string[]> = new
 t.test('loads neither commands nor the host before it knows which command runs', async t => {
   const sources = loadedSources(PROGRAMS.command)
   const expected =
-    /node_modules\/commander\/|\/host\/src\/(?:cli\/|observability\/terminal)|\/src\/(?:cli\/(?:main|program-texts)|product\/version)\.ts$|cli\/command-help\.js$/
+    /node_modules\/commander\/|\/host\/src\/(?:cli\/|observability\/terminal|storage\/private-file)|\/src\/(?:cli\/(?:main|program-texts)|product\/version)\.ts$|cli\/command-help\.js$/
   t.same(
     sources.filter(source => !expected.test(source)),
     [],
@@ -155,6 +156,19 @@ t.test('loads neither commands nor the host before it knows which command runs',
     sources.some(source => source.endsWith('host/src/cli/program.ts')),
     'the parser is found',
   )
+})
+
+t.test('loads nothing of the host for mcp, which clients of agents start for each session', async t => {
+  const folder = dirname(PROGRAMS.command)
+  const file = readdirSync(folder).find(name => /^run-mcp-\w+\.js$/.test(name)) as string
+  const sources = loadedSources(join(folder, file)).map(source => source.replace(/^(?:\.\.\/)+/, ''))
+  const expected =
+    /^node_modules\/commander\/|^host\/src\/(?:cli\/|observability\/terminal|storage\/private-file)|^kernel\/src\/|^src\/(?:cli\/(?:mcp\/|account\/(?:host-client|login-file)|program-texts)|product\/version)/
+  t.same(
+    sources.filter(source => !expected.test(source)),
+    [],
+  )
+  t.ok(sources.includes('src/cli/mcp/bridge.ts'))
 })
 
 const run = (width: number | undefined, ...args: string[]) =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { escapedLine } from '@gatewright/host/internal'
+import { escapedLine } from '@gatewright/host/internal/commands'
 import {
   type CommandArguments,
   CommandError,

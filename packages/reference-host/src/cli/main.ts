@@ -1,7 +1,8 @@
 // The command `gatewright`: `bin.js` of this package loads it.
 import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline/promises'
-import { printedHelp, printResult, type CommandResult } from '@gatewright/host/internal/help'
+import type { CommandResult } from '@gatewright/host'
+import { printedHelp, printResult } from '@gatewright/host/internal/help'
 import { commandHelp } from './command-help.ts'
 import { programTexts } from './program-texts.ts'
 
@@ -18,13 +19,18 @@ const terminal = process.stdout.isTTY
   : undefined
 
 async function run(): Promise<CommandResult> {
+  const progress = (note: string): void => console.error(note)
+  if (argv[0] === 'mcp') {
+    const { runMcp } = await import('./mcp/run-mcp.ts')
+    return runMcp(argv, { env: process.env, progress })
+  }
   const { runCommand } = await import('./run-command.ts')
   return runCommand(argv, {
     env: process.env,
     ask: process.stdin.isTTY ? askOnTerminal : undefined,
     terminal,
     input: () => text(process.stdin),
-    progress: note => console.error(note),
+    progress,
   })
 }
 

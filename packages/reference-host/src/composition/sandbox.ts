@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { replacePrivateFile } from '@gatewright/host/internal'
+import { replacePrivateFile } from '@gatewright/host/internal/commands'
 import type { Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'

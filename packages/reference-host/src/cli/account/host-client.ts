@@ -1,6 +1,5 @@
 import { readText, withDeadline } from '@gatewright/kernel/internal'
-import { escapedLine } from '@gatewright/host/internal'
-import { CommandError, UsageError } from '@gatewright/host/cli'
+import { CommandError, escapedLine, UsageError } from '@gatewright/host/internal/commands'
 import type { Login } from './login-file.ts'
 
 /** A request to a host. */

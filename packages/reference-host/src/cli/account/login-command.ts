@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { escapedLine, money } from '@gatewright/host/internal'
+import { money } from '@gatewright/host/internal'
+import { escapedLine } from '@gatewright/host/internal/commands'
 import { type CommandArguments, CommandError, type StartCommand } from '@gatewright/host/cli'
 import { toChecksumAddress } from '@gatewright/signature-verifier/internal'
 import { isEthereumAddress } from '../../chain/addresses.ts'
@@ -26,8 +27,10 @@ const POLL_MS = { least: 500, most: 30_000 }
 const APPROVAL_MS = 1_800_000
 
 function requestOf({ positional: [host = ''], options }: CommandArguments) {
+  const more = options['scopes']?.split(',').map(scope => scope.trim()) ?? []
   return {
     host: hostArgument(host),
+    scopes: [...new Set([...SCOPES, ...more])],
     policy: policyOf({ ...options, daily: options['daily'] ?? DEFAULT_DAILY }),
   }
 }
@@ -36,14 +39,18 @@ function requestOf({ positional: [host = ''], options }: CommandArguments) {
 export const loginCommand: StartCommand = {
   name: 'login',
   takes: ['HOST'],
-  options: { ...POLICY_OPTIONS, daily: `${POLICY_OPTIONS.daily}; default ${DEFAULT_DAILY}` },
+  options: {
+    ...POLICY_OPTIONS,
+    daily: `${POLICY_OPTIONS.daily}; default ${DEFAULT_DAILY}`,
+    scopes: 'comma-separated, beside those that the commands of an account need',
+  },
   summary: 'Sign in to a host in the browser, and store a key that has a spending limit',
   flags: { 'keep-old': 'do not revoke the key of the login that this one replaces' },
   example: 'http://127.0.0.1:3000 --daily 50.00',
   asks: true,
   check: requestOf,
   async start({ env, args, progress, confirm }) {
-    const { host, policy } = requestOf(args)
+    const { host, scopes, policy } = requestOf(args)
     const old = await findLogin(env)
     const revokesOld = old !== undefined && !args.flags.has('keep-old')
     if (revokesOld)
@@ -52,7 +59,7 @@ export const loginCommand: StartCommand = {
       )
     const label = `gatewright on ${hostname()}`.slice(0, 60)
     const started = await call(host, '/auth/cli/start', {
-      body: { clientName: label, label, scopes: SCOPES, policy },
+      body: { clientName: label, label, scopes, policy },
     })
     const { url, code, requestToken } = textsOf(host, started.data, ['url', 'code', 'requestToken'])
     const msLeft = msUntil(started.data['expiresAt'])

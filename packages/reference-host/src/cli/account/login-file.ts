@@ -1,8 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { replacePrivateFile } from '@gatewright/host/internal'
-import { CommandError } from '@gatewright/host/cli'
+import { CommandError, replacePrivateFile } from '@gatewright/host/internal/commands'
 
 /** What `gatewright login` keeps: the key of a person at a host. */
 export interface Login {

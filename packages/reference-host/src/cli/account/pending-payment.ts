@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
+import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal/commands'
 import { CommandError } from '@gatewright/host/cli'
 import { loginFile } from './login-file.ts'
 

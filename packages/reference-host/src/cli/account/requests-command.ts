@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { escapedLine, SHORT_ID } from '@gatewright/host/internal'
+import { SHORT_ID } from '@gatewright/host/internal'
+import { escapedLine } from '@gatewright/host/internal/commands'
 import { CommandError, type CommandOutput, printLine, type StartCommand } from '@gatewright/host/cli'
 import { call, isPassing, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'

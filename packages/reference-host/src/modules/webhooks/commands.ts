@@ -9,7 +9,8 @@ import {
   printLine,
   type CommandArguments,
 } from '@gatewright/host/cli'
-import { escapedLine, isoOrNull, MAX_LISTED, integerArgument } from '@gatewright/host/internal'
+import { isoOrNull, MAX_LISTED, integerArgument } from '@gatewright/host/internal'
+import { escapedLine } from '@gatewright/host/internal/commands'
 import { validateEndpointUrl } from './endpoint-url.ts'
 import { endpoints, MAX_ENDPOINTS, type Endpoint } from './endpoints.ts'
 import { describeEndpoint, describeRetry, recordAction, replayEvent } from './for-operators.ts'
