@@ -26,7 +26,7 @@ export function llmsText(): string {
   return [`# ${title}`, '', `> ${summary}`, '', AGENTS_FIRST, ...lists, ''].join('\n')
 }
 
-const AGENTS_FIRST = `Not on npm yet: the first lines of [the guide for coding agents](${REPOSITORY}docs/agents.md) say how to install. Read it before you write code.`
+const AGENTS_FIRST = `Not on npm yet: the first lines of [the guide for coding agents](${REPOSITORY}docs/coding-agents.md) say how to install. Read it before you write code.`
 
 /** One line for each link of an item. What the item says after a colon stands behind each of them. */
 function linesOfItem(item: string): string[] {
@@ -37,9 +37,8 @@ function linesOfItem(item: string): string[] {
   )
 }
 
-/** `docs/agents.md`: what an agent must know before it writes code that uses these packages. */
+/** `docs/coding-agents.md`: what an agent must know before it writes code that uses these packages. */
 export function agentsPage(): string {
-  const [example = ''] = /^```ts\n[^]*?^```$/m.exec(readFileSync('README.md', 'utf8')) ?? []
   return `# Guide for coding agents
 
 **Install.** The packages are not on npm yet. In a checkout of this repository run \`npm ci && npm run pack:packages\`, then in your project
@@ -55,26 +54,7 @@ export function agentsPage(): string {
 - Never write a token, an API key or an idempotency key of a client into a log.
 - Do not catch a \`Fault\` to let a request pass: it means that a check could not be made.
 
-## The smallest server
-
-${example}
-
-To test it, use \`gatewright/testing\`: it has an issuer whose tokens are really verified, a clock, and a payment processor ([Test your own routes](testing.md)).
+The smallest server is in the [README](../README.md). To test it, use \`gatewright/testing\`: it has an issuer whose tokens are really verified, a clock, and a payment processor ([Test your own routes](testing.md)).
 Send one request to each route, one repeat with its key, and one payment above the cap.
-
-## Where to look
-
-| For | Page |
-|---|---|
-| the mount of a framework | [quick starts](README.md) |
-| what holds on every server | [after the quick start](after-quick-start.md) |
-| every option | [\`gatewright\`](../packages/gatewright/README.md#options) |
-| which responses are stored, and when a key is free again | [idempotency](idempotency.md#which-responses-are-stored) |
-| members of a policy, and recipes | [policies](policies.md#members) |
-| stores | [storage](storage.md#choose-a-store) |
-| before real money moves | [production](production.md) |
-| a code of an error, with an example | [errors](errors.md) |
-| a 401 | [401? Read this](401.md) |
-| the API of the reference host, as a partner | [partners](partners.md), [API by example](api.md) |
 `
 }

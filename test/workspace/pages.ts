@@ -16,6 +16,6 @@ export const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/legacy.md': () => legacyPage(aliasTable),
   ...readmes,
   // Last, because they are made from the other pages.
-  'docs/agents.md': agentsPage,
+  'docs/coding-agents.md': agentsPage,
   'docs/llms.txt': llmsText,
 }

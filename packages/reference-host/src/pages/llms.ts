@@ -16,7 +16,8 @@ export function llmsText({ serviceName, environment, origin, pages }: HostFacts)
 ${pages.docs ? `- [API reference](${origin}/docs): the description for people\n` : ''}${pages.helper ? `- [Console](${origin}/helper): a person signs in with a wallet, makes a key and sets its limits\n` : ''}
 ## Gatewright, the software of this host
 
-- [Guide for agents](${docsLink('agents.md')}): how to install and use it
+- [Guide for coding agents](${docsLink('coding-agents.md')}): how to install and use it
+- [Connect an agent](${docsLink('agents.md')}): the tools of this host for Claude, Cursor, VS Code and others
 - [For partners](${docsLink('partners.md')}): from a key to live money, call by call
 - [All pages](${docsLink('llms.txt')})
 `
