@@ -77,6 +77,16 @@ for (const era of ERAS) {
       next: /Tell the person/,
     })
     t.same(denied.structuredContent, saidBy(denied))
+    const { body } = await send('/user/v1/payments', {
+      headers: { ...bearer(token), 'idempotency-key': `a-chair-${era}`, 'x-open-responses': '1' },
+      body: { to, amountCents: 901 },
+    })
+    const [, called] = body['output'] as [unknown, { readonly output: string }]
+    const { requestId, docs, ...wrapped } = JSON.parse(called.output) as Record<string, unknown>
+    t.match({ requestId, docs }, { requestId: String, docs: String })
+    const { next, ...said } = saidBy(denied)
+    t.match(next, String)
+    t.same(said, wrapped, 'an Open Responses object says the same')
     t.notOk((await call(900, `a chair, ${era}`)).isError, 'the intent is free again')
   })
 }

@@ -1,8 +1,8 @@
 import type { Render } from '@gatewright/http/internal'
 import { toolRender } from '@gatewright/http/internal/tools'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { sentence } from '../../records/sentence.ts'
 import { isEnvelope } from '../mount/host-call.ts'
+import { inSentences } from '../mount/render.ts'
 import type { Success } from '../operations/operation.ts'
 import { INTENT, type HostTool } from './host-tool.ts'
 
@@ -23,10 +23,9 @@ export function hostToolRender(
   return (outcome, context) => {
     if (outcome.kind === 'response' && isEnvelope(outcome.response.body))
       return { ...outcome.response, body: resultOf(outcome.response.body) }
-    if (outcome.kind !== 'denial') return render(outcome, context)
-    const { denial } = outcome
-    const message = sentence(denial.message, denial.field)
-    return render({ kind: 'denial', denial: { ...denial, message } }, context)
+    return outcome.kind === 'denial'
+      ? render({ kind: 'denial', denial: inSentences(outcome.denial) }, context)
+      : render(outcome, context)
   }
 }
 

@@ -141,7 +141,8 @@ function anchorOf({ error, rule }: { readonly error: string; readonly rule?: unk
   return error === 'policy_blocked' && typeof rule === 'string' ? `${error}.${rule}` : error
 }
 
-function inSentences(denial: DenialWithHeaders): DenialWithHeaders {
+/** Returns a denial whose message is a sentence for people and models. */
+export function inSentences(denial: DenialWithHeaders): DenialWithHeaders {
   const message = sentence(denial.message, denial.field)
   return { ...denial, message }
 }
