@@ -142,16 +142,17 @@ export function exceeded(
 
 /** Denies a spend that must be approved first. With an approval, the details say what was asked and where it is approved. */
 export function approvalRequired(block: Block, approval?: Approval, approveUrl?: string): SpendDenial {
-  const message = `${blockMessage(block)} Send the request again, with the same Idempotency-Key, when it is approved.`
-  if (!approval)
-    return { ...deny('approval_required', blockMessage(block), { details: block }), headers: NO_HEADERS }
-  const details = { ...block, ...askedDetails(approval), approveUrl }
+  const why = blockMessage(block)
+  const named = withKey(block)
+  if (!approval) return { ...deny('approval_required', why, { details: named }), headers: NO_HEADERS }
+  const message = `${why} Send the request again, with the same Idempotency-Key, when it is approved.`
+  const details = { ...named, ...askedDetails(approval), approveUrl }
   return { ...deny('approval_required', message, { details }), headers: NO_HEADERS }
 }
 
 /** Denies a spend whose approval the owner of the account has denied. */
 export function approvalDenied(block: Block, approval: Approval): SpendDenial {
-  const details = { ...block, ...askedDetails(approval) }
+  const details = { ...withKey(block), ...askedDetails(approval) }
   const message = 'The owner of this account has denied this payment.'
   return { ...deny('approval_denied', message, { details }), headers: NO_HEADERS }
 }
@@ -162,9 +163,13 @@ function askedDetails({ id, request, expiresAt }: Approval): Record<string, unkn
   return { approvalId: id, ...asked, expiresAt: new Date(expiresAt).toISOString() }
 }
 
-/** Makes the denial of a policy, with the key that has the policy: the first one of its lineage. A policy of a session has none. */
+/** Makes the denial of a policy, with the key that has the policy. */
 function policyDenial(block: Block, message: string): GuardDenial & SpendDenial {
+  return { ...deny('policy_blocked', message, { details: withKey(block) }), headers: NO_HEADERS }
+}
+
+/** Adds the key that has the policy: the first one of its lineage. A policy of a session has none. */
+function withKey(block: Block): Block {
   const owner = counterOwner(block.policyId)
-  const keyId = owner === block.policyId ? {} : { keyId: owner.slice('pol_'.length) }
-  return { ...deny('policy_blocked', message, { details: { ...block, ...keyId } }), headers: NO_HEADERS }
+  return owner === block.policyId ? block : { ...block, keyId: owner.slice('pol_'.length) }
 }

@@ -152,6 +152,7 @@ t.test('a denied request says so until the approval would have expired', async t
     message: 'The owner of this account has denied this payment.',
     details: { rule: 'approveAboveCents', approvalId: id, amountCents: 6000 },
   }
+  t.match(await approvals.find('acc_1', id), { state: 'denied', decidedBy: 'owner' })
   t.match(await pay(), denied)
   t.match(await guard.requestApproval(own, spend), denied)
   clock.advance(HOUR)
@@ -237,7 +238,10 @@ t.test('without a request, or without a store of approvals, nobody can approve i
 t.test('a decision about a text that is no id finds nothing', async t => {
   const { approvals } = await payer([])
   for (const id of ['', '\0', 'apr_', 'apr_x', `apr_${'a'.repeat(43)}`])
-    t.match(await approvals.approve('acc_1', id, 'owner'), { outcome: 'gone' })
+    t.same(
+      [await approvals.approve('acc_1', id, 'owner'), await approvals.find('acc_1', id)],
+      [{ outcome: 'gone' }, undefined],
+    )
 })
 
 t.test('explain says which threshold asks', async t => {

@@ -111,6 +111,8 @@ async function openApproval(
 export interface Approvals {
   /** Lists the open approvals of an account, oldest first. */
   list(accountId: string): Promise<readonly Approval[]>
+  /** Returns an approval that has not expired, also one that was decided or used. */
+  find(accountId: string, id: string): Promise<Approval | undefined>
   /**
    * Approves. `by` says who, for the record. Call it only for somebody who is above the key that asks, and whom none of `request.policyIds` binds: an agent that
    * approves its own request is bound by nothing.
@@ -128,6 +130,10 @@ export function approvalsOf({ store }: CheckedApprovals, { clock, timeoutMs }: S
       : Promise.resolve({ outcome: 'gone' } as const)
   return {
     list: accountId => withinTime('approval store', timeoutMs, () => store.list(accountId, clock.now())),
+    find: async (accountId, id) =>
+      APPROVAL_ID.test(id)
+        ? withinTime('approval store', timeoutMs, () => store.find(accountId, id, clock.now()))
+        : undefined,
     approve: decide('approved'),
     deny: decide('denied'),
   }
