@@ -72,7 +72,7 @@ async function prismaModules(): Promise<PrismaModule & AdapterModule> {
     const unfinished = `${bundle}.part`
     await build({
       stdin: {
-        contents: "export * from '../../../harness/generated/client.ts'; export * from '@prisma/adapter-pg'",
+        contents: "export * from './generated/client.ts'; export * from '@prisma/adapter-pg'",
         resolveDir: directory,
       },
       outfile: unfinished,
