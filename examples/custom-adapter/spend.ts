@@ -5,8 +5,8 @@ import { failingTests } from '@gatewright/kernel/testing'
 import type { ReserveOutcome, SpendItem, SpendStorage } from '@gatewright/scope-guard'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 
-/** An item of a hold: the digest of its counter, and the key that the amount was added to. */
-type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'> & { readonly key: string }
+/** An item of a hold: the digest of its counter, its series, and the key that the amount was added to. */
+type HeldItem = Pick<SpendItem, 'counter' | 'series' | 'unit' | 'amount'> & { readonly key: string }
 
 /** The counters and holds of one account: counters by digest of their names, those that roll by digest and bucket. */
 interface Account {
@@ -74,18 +74,21 @@ export function documentStorage(store: DocumentStore): SpendStorage {
       update<ReserveOutcome>(accountId, account => {
         const { counters, holds } = account
         const items = given.map(item => ({ ...item, counter: keyDigest(item.counter) }))
-        const held = items.map(({ counter, unit, amount, buckets }): HeldItem => {
+        const held = items.map(({ counter, unit, amount, buckets, series }): HeldItem => {
           const key = buckets ? bucketKey(counter, buckets.current) : counter
-          return { counter, unit, amount, key }
+          return { counter, unit, amount, key, ...(series === undefined ? {} : { series }) }
         })
         const usages = () => items.map(({ counter, buckets }) => usedOf(account, counter, buckets))
         const used = (): number[] => usages().map(usage => usage.used)
         const hold = holdId === null ? undefined : keyDigest(holdId)
         const known = hold === undefined ? undefined : holds[hold]
         if (known) {
-          // A reservation that is repeated in a later bucket is the same one.
-          const requested = (item: HeldItem): unknown => ({ ...item, key: undefined })
-          const same = JSON.stringify(known.map(requested)) === JSON.stringify(held.map(requested))
+          // A reservation that is repeated in another bucket or window is the same one.
+          const isSame = (one: HeldItem, other: HeldItem | undefined): boolean =>
+            (one.counter === other?.counter || (one.series !== undefined && one.series === other?.series)) &&
+            one.unit === other.unit &&
+            one.amount === other.amount
+          const same = known.length === held.length && known.every((item, n) => isSame(item, held[n]))
           return { result: same ? { outcome: 'held', used: used() } : { outcome: 'conflict' }, write: false }
         }
         for (const [index, usage] of usages().entries()) {

@@ -28,6 +28,8 @@ export type FaultCode =
   | 'ERR_NOT_RESERVED'
   /** A handler would have responded with success, and did not say how its hold ends: a bug in the handler. The hold counts. */
   | 'ERR_HOLD_NOT_ENDED'
+  /** The id of a hold is in use for other amounts or caps. Nothing was reserved. Release that hold, or use another id. */
+  | 'ERR_HOLD_CONFLICT'
 
 /** A registered symbol, so that two copies of this package agree. */
 const MARK = Symbol.for('gatewright.fault')

@@ -97,7 +97,8 @@ export interface Guard {
    * effect. Settled and held amounts together stay within each cap under any parallelism. The hold counts until
    * `settle` or `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in
    * the caller's own transaction, and `approvals` that of the option `approvals`. Denials: `policy_blocked`; `invalid_request` with its
-   * field for a malformed amount or currency; `approval_required` and `approval_denied` under `approveAboveCents`. Faults: `ERR_STORE_FULL`; `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY`, after which the hold may
+   * field for a malformed amount or currency; `approval_required` and `approval_denied` under `approveAboveCents`. Faults: `ERR_STORE_FULL`; `ERR_HOLD_CONFLICT` if `holdId` is in
+   * use for other amounts or caps; `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY`, after which the hold may
    * exist: repeat the reservation with the same `holdId`, or release the hold.
    */
   reserve(

@@ -1,7 +1,10 @@
 import { Fault } from '@gatewright/kernel'
 import type { Handler } from '@gatewright/http'
+import { createLostRuns } from '@gatewright/idempotency-store'
+import { endRunHolds } from '@gatewright/scope-guard'
 import t from 'tap'
-import { created, denied, setUp, TEN_CENTS, type Pay } from './spending.ts'
+import { SPEND_STORES } from '../../scope-guard/spend/stores.ts'
+import { created, denied, paying, setUp, TEN_CENTS, type Pay } from './spending.ts'
 
 t.test(
   'the id of a hold is the effect id, and of the second hold of a run the effect id and its number',
@@ -104,29 +107,82 @@ t.test('refuses reserve after the response, since its hold would never be given 
   t.equal(await left(), 10)
 })
 
+/** A run that reserves ten cents, and whose process ends before it responds. */
+async function killed(send: (handler: Handler<Pay>) => Promise<unknown>): Promise<void> {
+  await new Promise<void>(reserved => {
+    void send(async ({ reserve }) => {
+      await reserve(TEN_CENTS)
+      reserved()
+      return new Promise<never>(() => {})
+    })
+  })
+}
+
 t.test('a repeated run of unknown outcome finds its hold', async t => {
   const { send, left, clock, recoverAs } = await setUp()
-  const never = new Promise<never>(() => {})
-  let reserved: () => void = () => {}
-  const held = new Promise<void>(resolve => (reserved = resolve))
-  void send(async ({ reserve }) => {
-    await reserve(TEN_CENTS)
-    reserved()
-    return never
-  })
-  await held
+  await killed(send)
   clock.advance(60_000)
-  const paying: Handler<Pay> = async ({ reserve }) => {
-    const hold = await reserve(TEN_CENTS)
-    if (!hold.ok) return hold
-    hold.value.settle()
-    return created
-  }
   t.match((await send(paying)).body, { error: 'outcome_unknown' })
   recoverAs({ state: 'never_happened' })
   t.equal((await send(paying)).status, 201)
   t.equal(await left(), 0)
 })
+
+for (const [name, open] of SPEND_STORES)
+  t.test(
+    `a run that was killed before midnight is repeated after it and finds its hold: ${name}`,
+    async t => {
+      const { spend, close } = await open()
+      t.teardown(close)
+      const { send, left, clock, recoverAs, failures } = await setUp(
+        { ten: { dailySpendCapCents: 10 } },
+        spend,
+      )
+      const MIDNIGHT = Date.parse('2026-01-02T00:00:00Z')
+      clock.set(MIDNIGHT - 1000)
+      await killed(send)
+      t.equal(await left(), 0)
+      recoverAs({ state: 'never_happened' })
+      clock.set(MIDNIGHT + 60_000)
+      t.match(await send(paying), { status: 201, replayed: false })
+      t.match(await send(paying), { status: 201, replayed: true })
+      t.same(failures, [])
+      t.equal(await left(), 10, 'it counts on the day of its reservation')
+      clock.set(MIDNIGHT - 1)
+      t.equal(await left(), 0)
+    },
+  )
+
+t.test(
+  'a run that would reserve another amount waits until the hold of the lost run is released',
+  async t => {
+    const { send, left, clock, recoverAs, failures, idempotencyStorage, spend } = await setUp()
+    await killed(send)
+    recoverAs({ state: 'never_happened' })
+    clock.advance(86_400_000)
+    const payingLess: Handler<Pay> = async ({ reserve }) => {
+      const hold = await reserve({ ...TEN_CENTS, amountCents: 9 })
+      if (!hold.ok) return hold
+      hold.value.settle()
+      return created
+    }
+    for (const _ of [1, 2]) {
+      t.match(await send(payingLess), { status: 503 })
+      t.match(failures.pop(), { error: { code: 'ERR_HOLD_CONFLICT' } })
+      clock.advance(60_000)
+    }
+    recoverAs({ state: 'unknown' })
+    const lostRuns = createLostRuns({
+      storage: idempotencyStorage,
+      clock,
+      endHolds: (run, outcome) => endRunHolds(spend, run, outcome),
+    })
+    const { runs } = await lostRuns.list()
+    t.equal(await lostRuns.release(runs[0]!.id, { by: 'ops', reason: 'nothing happened' }), true)
+    t.equal((await send(payingLess)).status, 201)
+    t.equal(await left(), 1)
+  },
+)
 
 t.test('a run that outlived its lease does not give back the hold of the next run', async t => {
   const { send, left, clock, recoverAs } = await setUp()

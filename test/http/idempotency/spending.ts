@@ -24,8 +24,10 @@ interface Sent {
 }
 
 /** A gate whose guard counts in a store that can be broken, and the outcomes of its calls. */
-export async function setUp(policies: Record<string, Policy> = { ten: { dailySpendCapCents: 10 } }) {
-  const spend = memorySpends()
+export async function setUp(
+  policies: Record<string, Policy> = { ten: { dailySpendCapCents: 10 } },
+  spend: SpendStorage = memorySpends(),
+) {
   const broken: Partial<SpendStorage> = {}
   const verb = <V extends 'reserve' | 'release'>(name: V): SpendStorage[V] =>
     ((...args: never[]) => (broken[name] ?? spend[name])(...(args as [never, never, never, never]))) as never
@@ -36,8 +38,9 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
   })
   const failures: Failure[] = []
   let recovered: RecoveryResult = { state: 'unknown' }
+  const idempotencyStorage = memoryIdempotency()
   const idempotency = createIdempotency({
-    storage: memoryIdempotency(),
+    storage: idempotencyStorage,
     clock,
     waitMs: 1000,
     recover: async () => recovered,
@@ -76,7 +79,21 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
     return 0
   }
   const recoverAs = (state: RecoveryResult): unknown => (recovered = state)
-  return { guard, bearer, clock, api, idempotency, failures, spend, broken, send, left, recoverAs, handle }
+  return {
+    guard,
+    bearer,
+    clock,
+    api,
+    idempotency,
+    idempotencyStorage,
+    failures,
+    spend,
+    broken,
+    send,
+    left,
+    recoverAs,
+    handle,
+  }
 }
 
 /** Pays ten cents. */

@@ -165,7 +165,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
   }
 }
 
-/** Makes the item of a cap with a counter. Only that of a rolling window has the member `buckets`, so that others keep one shape. */
+/** Makes the item of a cap with a counter. Only that of a rolling window has the member `buckets`, and only that of a calendar window `series`. */
 function itemOf(
   { name, window, timeZone }: Cap,
   { unit, cap, amount }: Pick<SpendItem, 'unit' | 'cap' | 'amount'>,
@@ -177,7 +177,8 @@ function itemOf(
     return { counter: name, unit, cap, amount, expiresAt, buckets }
   }
   const { label, endsAt } = windowAt(window as CalendarOrTotal, now, timeZone)
-  return { counter: `${name}@${label}`, unit, cap, amount, expiresAt: endsAt }
+  const item = { counter: `${name}@${label}`, unit, cap, amount, expiresAt: endsAt }
+  return endsAt === null ? item : { ...item, series: name }
 }
 
 type CalendarOrTotal = Exclude<Window, 'operation' | RollingWindow>

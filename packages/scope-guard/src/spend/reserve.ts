@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import { approvalRequired, blocked, exceeded, withEvidence, type SpendAccess } from '../access.ts'
 import type { GuardDenial, SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
@@ -48,7 +48,10 @@ export async function reserveSpend(
   if (counts) {
     const reserved = await reserveItems(accountId, isSpent ? null : holdId, items, dependencies)
     if (reserved.outcome === 'conflict') {
-      throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
+      throw new Fault(
+        'ERR_HOLD_CONFLICT',
+        'holdId is in use for other amounts or caps: give each reservation its own id. If the amount, its rate or a policy changed after a lost run, release its hold (endRunHolds) before the next run reserves',
+      )
     }
     if (reserved.outcome === 'over') {
       return withEvidence(exceeded(items, reserved.index, reserved), evidence)

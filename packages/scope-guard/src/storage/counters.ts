@@ -15,7 +15,7 @@ export function itemKey({ counter, buckets }: Pick<SpendItem, 'counter' | 'bucke
   return buckets === undefined ? digest : bucketKey(digest, buckets.current)
 }
 
-/** Cuts the bucket off a key. A reservation that is repeated in a later bucket is the same one. */
+/** Cuts the bucket off a key. A reservation that is repeated in another bucket is the same one. */
 export function keyWithoutBucket(key: string): string {
   const dot = key.indexOf('.')
   return dot < 0 ? key : key.slice(0, dot)

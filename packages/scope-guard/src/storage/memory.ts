@@ -14,13 +14,16 @@ interface Counter {
   readonly expiresAt: EpochMs | null
 }
 /** An item of a hold, with the key of the counter or bucket that it was added to. */
-type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'> & { readonly key: string }
+type HeldItem = Pick<SpendItem, 'counter' | 'series' | 'unit' | 'amount'> & { readonly key: string }
 
+const sameCounter = (a: HeldItem, b: SpendItem): boolean =>
+  a.counter === b.counter || (a.series !== undefined && a.series === b.series)
 const sameItems = (a: readonly HeldItem[], b: readonly SpendItem[]): boolean =>
   a.length === b.length &&
-  a.every(
-    (item, n) => item.counter === b[n]?.counter && item.unit === b[n].unit && item.amount === b[n].amount,
-  )
+  b.every((item, n) => {
+    const held = a[n] as HeldItem
+    return sameCounter(held, item) && held.unit === item.unit && held.amount === item.amount
+  })
 
 /**
  * Stores spend counters in the memory of one process. They are lost when the process ends, so every cap starts at zero again,

@@ -34,6 +34,11 @@ export interface SpendItem {
   /** From this instant on the counter, or its bucket `current`, is not read. Null: the counter never expires. */
   readonly expiresAt: EpochMs | null
   /**
+   * Of a counter of a calendar window: the name that it has in every window. An item of the same series in another window is the same
+   * item when a reservation is repeated.
+   */
+  readonly series?: string
+  /**
    * Of a counter that rolls: the amount is added to the bucket `current`, and all from `oldest` to `newest` together count against the
    * cap. What a hold gives back is taken from the bucket that it was added to.
    */
@@ -52,7 +57,7 @@ export interface CounterUsage {
 
 /**
  * The outcome of a reservation. `used` is settled plus held: after the reservation (`held`), or of the counter that would
- * exceed its cap (`over`, with `buckets` as in `CounterUsage`). `conflict`: the hold id is in use for other amounts.
+ * exceed its cap (`over`, with `buckets` as in `CounterUsage`). `conflict`: the hold id is in use for other amounts or counters.
  */
 export type ReserveOutcome =
   | { readonly outcome: 'held'; readonly used: readonly number[] }
@@ -78,8 +83,8 @@ export interface SpendStorage {
    * Adds every amount to its counter, or adds none if one counter would exceed its cap: `over` names the first such item.
    * Simultaneous reservations are decided one after another, in any order. A hold counts until it is settled or released; it
    * never expires, also when its owner crashed. If a hold with this `holdId` and the same amounts exists, the outcome is `held`
-   * and nothing is added, so a reservation of unknown outcome can be repeated, also when a later bucket is `current`. If it has other amounts, the outcome is
-   * `conflict`. With `holdId` null the amounts count as settled immediately.
+   * and nothing is added, so a reservation of unknown outcome can be repeated, also when another bucket is
+   * `current` or another window has begun: the hold counts where it was made. If it has other amounts, the outcome is `conflict`. With `holdId` null the amounts count as settled immediately.
    */
   reserve(
     accountId: string,

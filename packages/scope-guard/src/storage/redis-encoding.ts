@@ -2,9 +2,13 @@ import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { counterParts, itemKey } from './counters.ts'
 import type { BucketUsage, Counter, CounterUsage, ReserveOutcome, SpendItem } from './port.ts'
 
-/** Encodes the items of a hold; equal items give equal text. Amounts are strings, since Lua would round large numbers. */
+/** Encodes the items of a hold. Amounts are strings, since Lua would round large numbers. */
 export function holdText(items: readonly SpendItem[]): string {
-  return JSON.stringify(items.map(item => [itemKey(item), item.unit, String(item.amount)]))
+  const held = items.map(item => {
+    const series = item.series === undefined ? [] : [keyDigest(item.series)]
+    return [itemKey(item), item.unit, String(item.amount), ...series]
+  })
+  return JSON.stringify(held)
 }
 
 /** Encodes the buckets of a counter for a script: the oldest, the current and the newest one, empty for a counter that does not roll. */

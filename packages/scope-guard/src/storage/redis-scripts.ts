@@ -35,11 +35,21 @@ const ITEM = 7
  * the hold has other amounts.
  */
 export const RESERVE: RedisScript = redisScript(`${FUNCTIONS}
+-- Whether a hold has the items of a reservation. One that is repeated in another bucket or window is the same.
+local function same(held, items)
+  if #held ~= #items then return false end
+  for n, part in ipairs(held) do
+    local item = items[n]
+    local counter = part[1]:gsub('%.%d+', '') == item[1]:gsub('%.%d+', '')
+    local series = part[4] and part[4] == item[4]
+    if not (counter or series) or part[2] ~= item[2] or part[3] ~= item[3] then return false end
+  end
+  return true
+end
 local function used(i) return sum(counter, ARGV[i], ARGV[i + 4], ARGV[i + 6]) end
 if ARGV[1] ~= '' then
   local held = redis.call('GET', hold(ARGV[1]))
-  -- A reservation that is repeated in a later bucket is the same one.
-  if held and held:gsub('%.%d+', '') ~= ARGV[2]:gsub('%.%d+', '') then return {2} end
+  if held and not same(cjson.decode(held), cjson.decode(ARGV[2])) then return {2} end
   if held then
     local now = {1}
     for i = 3, #ARGV, ${ITEM} do now[#now + 1] = text((used(i))) end

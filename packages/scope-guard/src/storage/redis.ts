@@ -42,8 +42,8 @@ export function redisSpends(client: RedisClient, options: StorageOptions = {}): 
         expiresAt === null ? '' : String(Math.max(expiresAt - now, 0) + GRACE_MS),
         ...bucketArguments(buckets),
       ])
-      const id = holdId === null ? '' : keyDigest(holdId)
-      const reply = await runScript(client, RESERVE, slot(accountId), [id, holdText(items), ...args])
+      const hold = holdId === null ? ['', ''] : [keyDigest(holdId), holdText(items)]
+      const reply = await runScript(client, RESERVE, slot(accountId), [...hold, ...args])
       return readReserveReply(reply, items.length)
     },
     async settle(accountId, holdId, actualCents) {

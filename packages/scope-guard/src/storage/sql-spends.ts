@@ -14,8 +14,8 @@ import {
   type StoredCounter,
 } from './sql-statements.ts'
 
-/** One item of a stored hold. */
-type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]
+/** One item of a stored hold. `series` is a digest; holds that an older version made have none. */
+type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number, series?: string]
 
 /** Reads the items of a hold: Postgres sends an array, the others its text. */
 function readHold(items: unknown): readonly HeldItem[] {
@@ -29,7 +29,7 @@ function readHold(items: unknown): readonly HeldItem[] {
   return parsed as readonly HeldItem[]
 }
 
-/** Whether a hold has the items of a reservation. One that is repeated in a later bucket is the same. */
+/** Whether a hold has the items of a reservation. One that is repeated in another bucket or window is the same. */
 function isSameHold(
   stored: readonly HeldItem[],
   items: readonly SpendItem[],
@@ -37,12 +37,12 @@ function isSameHold(
 ): boolean {
   return (
     stored.length === items.length &&
-    stored.every(
-      ([key, unit, amount], index) =>
-        keyWithoutBucket(key) === counters[index]?.digest &&
-        unit === items[index]?.unit &&
-        amount === items[index].amount,
-    )
+    stored.every(([key, unit, amount, series], index) => {
+      const item = items[index] as SpendItem
+      const sameCounter = keyWithoutBucket(key) === counters[index]?.digest
+      const sameSeries = item.series !== undefined && series === keyDigest(item.series)
+      return (sameCounter || sameSeries) && unit === item.unit && amount === item.amount
+    })
   )
 }
 
@@ -136,7 +136,12 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
         await defer(tx, charge(items.length), [account, ...charged])
         if (hold !== null) {
           const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
-          const held = items.map(({ unit, amount }, n) => [keys[n], unit, amount])
+          const held = items.map(({ unit, amount, series }, n) => [
+            keys[n],
+            unit,
+            amount,
+            ...(series === undefined ? [] : [keyDigest(series)]),
+          ])
           await defer(tx, insert, [account, hold, JSON.stringify(held), now])
         }
         return { outcome: 'held', used: after }

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import { withTimeLimit } from '@gatewright/kernel/internal/testing'
-import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
+import type { ReserveOutcome, SpendItem, SpendStorage } from '../storage/port.ts'
 import { spendBucketTests } from './spend-buckets.ts'
 import { DAY, item, NOW, spendReadTests, type SpendTest } from './spend-usage.ts'
 
@@ -171,6 +171,66 @@ export function spendStorageContract(
       )
       assert.deepEqual(more, { outcome: 'conflict' })
       assert.deepEqual(await used(connection(0), account, ['day', 'calls']), [60, 0])
+    })
+
+    test('finds the hold of a reservation that is repeated in a later window of its counters', async (connection, account) => {
+      const on = (date: string, amount: number) => [
+        item('calls', { amount: 1, cap: 5, unit: 'count' }),
+        item(`day@${date}`, { amount, cap: 100, series: 'day' }),
+      ]
+      await connection(0).reserve(account, 'h', on('2026-01-01', 60), NOW)
+      const again = await race(20, index =>
+        connection(index).reserve(account, 'h', on('2026-01-02', 60), NOW + DAY),
+      )
+      assert.deepEqual(
+        again,
+        again.map(() => ({ outcome: 'held', used: [1, 0] })),
+      )
+      const days = ['day@2026-01-01', 'day@2026-01-02']
+      assert.deepEqual(await used(connection(1), account, [...days, 'calls']), [60, 0, 1])
+      const [calls, day] = on('2026-01-02', 60) as [SpendItem, SpendItem]
+      const others = [
+        [calls, { ...day, amount: 61 }],
+        [day],
+        [day, calls],
+        [calls, { ...day, unit: 'count' as const }],
+        [calls, { ...day, series: 'week' }],
+        [calls, item('day@2026-01-02', { amount: 60, cap: 100 })],
+        [calls, item('day', { amount: 60, cap: 100 })],
+      ]
+      for (const other of others)
+        assert.deepEqual(await connection(1).reserve(account, 'h', other, NOW + DAY), {
+          outcome: 'conflict',
+        })
+      // The counter may be deleted by then, and the hold is found and ends all the same.
+      await connection(0).collect(1000, NOW + 400 * DAY)
+      const late = await connection(1).reserve(account, 'h', on('2027-02-05', 60), NOW + 400 * DAY)
+      assert.equal(late.outcome, 'held')
+      assert.equal(await connection(1).settle(account, 'h', 20), 'settled')
+      assert.deepEqual(await used(connection(0), account, ['day@2026-01-02', 'day@2027-02-05']), [0, 0])
+    })
+
+    test('gives back to the window of the reservation, also if it was repeated in a later one', async (connection, account) => {
+      const on = (date: string, amount: number) => [item(`day@${date}`, { amount, cap: 100, series: 'day' })]
+      await connection(0).reserve(account, 'h', on('2026-01-01', 60), NOW)
+      await connection(1).reserve(account, 'h', on('2026-01-02', 60), NOW)
+      const full = await connection(0).reserve(account, 'i', on('2026-01-02', 100), NOW)
+      assert.deepEqual(full, { outcome: 'held', used: [100] })
+      const over = await connection(0).reserve(account, 'j', on('2026-01-01', 41), NOW)
+      assert.deepEqual(over, { outcome: 'over', index: 0, used: 60 })
+      assert.equal(await connection(1).settle(account, 'h', 20), 'settled')
+      const days = ['day@2026-01-01', 'day@2026-01-02']
+      assert.deepEqual(await used(connection(0), account, days), [20, 100])
+    })
+
+    test('finds a hold of a version that did not store the series, in the same window', async (connection, account) => {
+      const before = [item('day@2026-01-01', { amount: 60, cap: 100 })]
+      const now = before.map(each => ({ ...each, series: 'day' }))
+      await connection(0).reserve(account, 'old', before, NOW)
+      const found = await connection(1).reserve(account, 'old', now, NOW)
+      assert.deepEqual(found, { outcome: 'held', used: [60] })
+      const later = [item('day@2026-01-02', { amount: 60, cap: 100, series: 'day' })]
+      assert.deepEqual(await connection(1).reserve(account, 'old', later, NOW), { outcome: 'conflict' })
     })
 
     test('reports a conflict if one of several amounts of a repeated reservation differs', async (connection, account) => {
