@@ -213,7 +213,8 @@ export function spendStorageContract(
     test('gives back to the window of the reservation, also if it was repeated in a later one', async (connection, account) => {
       const on = (date: string, amount: number) => [item(`day@${date}`, { amount, cap: 100, series: 'day' })]
       await connection(0).reserve(account, 'h', on('2026-01-01', 60), NOW)
-      await connection(1).reserve(account, 'h', on('2026-01-02', 60), NOW)
+      const again = await connection(1).reserve(account, 'h', on('2026-01-02', 60), NOW)
+      assert.deepEqual(again, { outcome: 'held', used: [0] })
       const full = await connection(0).reserve(account, 'i', on('2026-01-02', 100), NOW)
       assert.deepEqual(full, { outcome: 'held', used: [100] })
       const over = await connection(0).reserve(account, 'j', on('2026-01-01', 41), NOW)
