@@ -3,6 +3,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, openTestHost, type HttpResponse } from '../harness/host.ts'
+import { keyBelow } from './harness/card-payments.ts'
 import { kycBody } from './harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
 import { temporaryFolder } from '../harness/files.ts'
@@ -134,11 +135,17 @@ async function createUserRecords(): Promise<AccountRecords> {
   const moved = await send('/user/v1/deposits/transfer', transfer)
   const bill = { payee: 'City Power', amountCents: 5, dueAt: '2030-01-01' }
   const noted = await send('/user/v1/bills', bill)
+  const agent = await keyBelow(host.send, user.token, { approveAboveCents: 0 })
+  const asked = await host.send(`/user/v1/bills/${idOf(noted, 'bill')}/pay`, {
+    body: {},
+    headers: { ...bearer(agent.token), 'idempotency-key': 'asked-by-everybody' },
+  })
   const listed = await host.send('/user/v1/transactions', { headers: bearer(user.token) })
   const [transaction] = listed.body.data['transactions'] as { id: string }[]
   const ids = {
     transactions: transaction?.id as string,
     bills: idOf(noted, 'bill'),
+    approvals: asked.body['approvalId'] as string,
     fromContractId: contract,
     toContractId: contract,
     subscriptions: idOf(bought, 'subscription'),
@@ -197,6 +204,7 @@ t.test("no user operation shows or changes another user's records: their ids are
       'transactions',
       'payments',
       'bills',
+      'approvals',
       'users',
       'identity',
       'cards',

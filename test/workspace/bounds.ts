@@ -76,6 +76,7 @@ const DAY = 'response 24 h'
 const GOOD = 'for good; response 24 h'
 const account = { limit: 'account', until: GOOD } as const
 const inPlace = { limit: 'account', until: 'until the next one replaces it' } as const
+const decided = { limit: 'account', until: 'an hour; the event 30 days', bytes: 800 } as const
 const nothing = { keeps: 'nothing', bytes: 0, until: '' } as const
 const AUTHORIZATION = 'an authorization, its events, transactions and counters'
 const authorization = { ...account, requiresIdentity: true } as const
@@ -196,6 +197,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     bytes: 6000,
     requiresIdentity: true,
   },
+  'user approvals.approve': { ...decided, keeps: 'an event, and who approved' },
+  'user approvals.deny': { ...decided, keeps: 'an event, and who denied' },
   'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 2900 },
   'user bills.pay': {
     ...account,
@@ -448,7 +451,7 @@ What bounds the number of writes, however many keys and sessions an account has:
 - Partner keys and webhook secrets come from the operator. Their users and events are trusted not to flood.
 
 A process without Redis counts for itself. Windows are fixed: 10 minutes can touch 11 of them. Counters of caps (150 bytes, at most 32 for each call) are
-included. Those of a day or a month are deleted after it, those with the window \`total\` never.
+included. A payment that waits for an approval keeps that and an event in place of its rows; an account has at most 20 open approvals, which end after an hour. Counters of a day or a month are deleted after it, those with the window \`total\` never.
 
 All figures are at most. "Response" is the stored response of an idempotent request, "By" what writes are counted by. Operations named \`simulate\` exist in a sandbox only.
 Writes in 10 minutes: ${timesByLimit()}.

@@ -194,6 +194,8 @@ export const claimTests: Readonly<Record<string, string>> = {
     'accepts as many of 10 simultaneous payments as the balance covers',
   'A console session moves no money':
     'no operation of a console moves money, and each that writes is known here',
+  'A key cannot approve its own payment, nor that of a key under the same policy':
+    'neither the key that asks, nor one below it, nor one beside it decides',
   'A web token makes one key or one console': 'a web token makes one key or one console, of 20 tries at once',
   'The page `/helper` cannot be framed': 'is not shown inside the page of another origin',
   'The page keeps no secret in the browser, and sends no request to another host':

@@ -42,6 +42,8 @@ const STRICT = [
 ]
 /** Every write that moves or promises money. */
 const MONEY = [
+  'approvals_approve',
+  'approvals_deny',
   'bills_create',
   'bills_pay',
   'cards_cancel',

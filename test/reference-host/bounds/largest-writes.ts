@@ -71,6 +71,17 @@ const fullKyc = (lastName: string): object =>
       countryCode: 'US',
     },
   })
+/** A decision about a payment that a key below has asked for. */
+const decisionOf = (name: 'approve' | 'deny') => async (): Promise<() => Promise<HttpResponse>> => {
+  const policy = { approveAboveCents: 0 }
+  const below = ok(await user('/keys', { scopes: ['payments.write'], policy })).body['userApiKey'] as string
+  const opened = await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': below } })
+  const { body } = await send('/user/v1/payments', {
+    body: { to: { walletAddress: friend }, amountCents: 10 },
+    headers: { ...bearer(opened.body['sessionToken'] as string), 'idempotency-key': randomUUID() },
+  })
+  return () => user(`/approvals/${String(body['approvalId'])}/${name}`, undefined)
+}
 const secretsOf = async (call: Call): Promise<string> => {
   const { data } = ok(await call('/cards/secrets/session', {})).body
   return ((data['secrets'] ?? data) as { sessionId: string }).sessionId
@@ -223,6 +234,8 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
   'user payments.create': just(() =>
     user('/payments', { to: { walletAddress: friend }, amountCents: 10, memo: wide(140) }),
   ),
+  'user approvals.approve': decisionOf('approve'),
+  'user approvals.deny': decisionOf('deny'),
   'user bills.create': just(() =>
     user('/bills', { payee: wide(80), amountCents: 10, dueAt: '2099-01-01', reference: wide(80) }),
   ),

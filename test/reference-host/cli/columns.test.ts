@@ -30,7 +30,7 @@ async function read(...args: string[]): Promise<{ readonly out: string; readonly
 const host = await startTestHost(env)
 const { send } = host
 const { token, key, address } = await bootstrapUser(send)
-const policy = { maxAuthAmountCents: 1000, dailySpendCapCents: 5000 }
+const policy = { maxAuthAmountCents: 1000, approveAboveCents: 1000, dailySpendCapCents: 5000 }
 /** A key below that of a session, with a session of its own. */
 async function labelled(above: string, body: { readonly label: string; readonly policy?: object }) {
   const made = await send('/user/v1/keys', { body, headers: bearer(above) })
@@ -98,7 +98,10 @@ t.test('an operator sees the limits of keys, and what one may do in a sentence',
     'those of the key above bind it',
   )
   const shown = (await read('keys', 'show', agent.keyId)).out.replaceAll(/\n {2,}/g, ' ')
-  t.match(shown, /^may +May pay up to 10\.00 USD at once, 50\.00 USD a day \(9\.00 USD used\)\. /m)
+  t.match(
+    shown,
+    /^may +May pay up to 10\.00 USD at once, 50\.00 USD a day \(9\.00 USD used\)\. Asks above 10\.00 USD\. /m,
+  )
   t.match(shown, new RegExp(`^createdBy +session \\S+ of key ${ownId}$`, 'm'))
   t.notMatch(shown, /[{}]/, 'no JSON')
   const json = await runCommand(['keys', 'show', agent.keyId, '--json'], { env, ask: undefined })

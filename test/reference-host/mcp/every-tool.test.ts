@@ -66,6 +66,8 @@ t.test(
     t.same(left.map(([name]) => name).toSorted(), [
       'access.evaluate',
       'agreements.accept',
+      'approvals.approve',
+      'approvals.deny',
       'cards.openSecrets',
       'cards.reveal',
       'crypto.decrypt',

@@ -52,6 +52,18 @@ const child = {
   policy: { dailySpendCapCents: 4660, allowedIps: ['10.0.0.0/8'] },
 }
 await host.send('/user/v1/keys', { body: child, headers: bearer(program.token) })
+const asking = { label: 'agent-asking', policy: { approveAboveCents: 500 } }
+const asker = await host.send('/user/v1/keys', { body: asking, headers: bearer(program.token) })
+const asked = await host.send('/user/v1/sessions', {
+  body: {},
+  headers: { 'x-user-key': asker.body['userApiKey'] as string },
+})
+const bill = (await program.write('/bills', { payee: 'City Power', amountCents: 600, dueAt: '2030-01-01' }))
+  .body.data['bill'] as { id: string }
+await host.send(`/user/v1/bills/${bill.id}/pay`, {
+  body: {},
+  headers: { ...bearer(asked.body['sessionToken'] as string), 'idempotency-key': 'asked' },
+})
 await writeTransactions(db, await accountOf(db, funded.account), { count: 300, days: 40 })
 await close()
 
@@ -160,6 +172,9 @@ const states: Readonly<Record<string, PageState>> = {
     await page.getByRole('row').nth(1).getByRole('link').click()
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   }),
+  'approvals-empty': part(fresh, 'Approvals'),
+  approvals: part(funded, 'Approvals', page => page.getByText('Bill of 6.00 USD').waitFor()),
+  'approval-deny': part(funded, 'Approvals', page => first(page, 'Deny')),
   audit: part(funded, 'Audit', page => page.getByRole('row').nth(2).waitFor()),
   'requests-empty': part(fresh, 'Requests'),
   requests: part(funded, 'Requests', page => page.getByRole('row').nth(2).waitFor()),
@@ -224,7 +239,7 @@ await t.test('the words of the navigation do not touch each other at 320 px', as
   await press(page, 'More')
   const words = await page.locator('.nav-link span').all()
   const boxes = (await Promise.all(words.map(word => word.boundingBox()))).flatMap(box => box ?? [])
-  t.equal(boxes.length, 11)
+  t.equal(boxes.length, 12)
   const ordered = boxes.toSorted((a, b) => a.y - b.y || a.x - b.x)
   for (const [place, { x, y, width }] of ordered.entries()) {
     const next = ordered[place + 1]

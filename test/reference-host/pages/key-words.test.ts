@@ -74,6 +74,19 @@ t.test('says in a sentence what a key may do', async t => {
   t.equal(says(ALL, { allowOperations: [] }), 'May do nothing.')
 })
 
+t.test('says above which amount a key asks, where it may pay at all', t => {
+  t.match(says(ALL, { approveAboveCents: 5000 }), /holds\. Asks you above 50\.00 USD\. May withdraw/)
+  t.notMatch(says(['cards.read'], { approveAboveCents: 5000 }), /Asks/)
+  const policies = [{ approveAboveCents: 5000 }, { approveAboveCents: 0 }]
+  t.match(keySentence({ scopes: ALL, policies }, ALL), /Asks you above 0\.00 USD\./)
+  t.notMatch(says(ALL), /Asks/)
+  for (const id of ['read', 'agent']) {
+    const template = TEMPLATES.find(each => each.id === id)
+    t.notOk(template?.scopes([...ALL, 'approvals.write']).includes('approvals.write'), id)
+  }
+  t.end()
+})
+
 t.test('says to whom a key may pay', t => {
   const wallet = `wallet:0x${'ab'.repeat(20)}`
   t.match(

@@ -21,6 +21,7 @@ import {
   createGuard,
   endRunHolds,
   type Guard,
+  type ApprovalStorage,
   type SpendStorage,
 } from '@gatewright/scope-guard'
 import { createIssuer, type Issuer } from '@gatewright/session-issuer'
@@ -44,6 +45,7 @@ import { createMoney, type Money } from '../ledger/money.ts'
 import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
+import { approvalsWithEvents } from '../records/approvals.ts'
 import { isAnyKeyHeld, isKeyHeld } from '../records/held-keys.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
 import { createRequestLog, type RequestLog } from '../records/request-log.ts'
@@ -191,7 +193,7 @@ export class HostFactories {
     })
   }
 
-  guard({ config, backend, issuer, clock, feed }: HostServices): Guard {
+  guard({ config, backend, issuer, clock, feed, approvals }: HostServices): Guard {
     return createGuard({
       issuer: audience(config),
       audience: audience(config),
@@ -208,6 +210,7 @@ export class HostFactories {
             : issuer.isCurrent(session),
       },
       spend: backend.spend(backend.sql),
+      approvals: { store: approvals, url: () => `${originOf(config)}/helper#/approvals` },
       ...guardLimits(config, backend),
     })
   }
@@ -231,6 +234,16 @@ export class HostFactories {
 
   limits({ config, backend, clock }: HostServices): EntryLimits {
     return entryLimits(config, backend, clock)
+  }
+
+  /** Approvals of payments, with their events. */
+  approvals({ backend }: HostServices): ApprovalStorage {
+    return approvalsWithEvents({ db: backend.sql, inTransaction: backend.approvals })
+  }
+
+  /** Approvals inside the transaction of a write. */
+  approvalStorage({ backend }: HostServices): (tx: SqlQueries) => ApprovalStorage {
+    return backend.approvals
   }
 
   /** Spend counters inside the transaction of a write. */

@@ -234,6 +234,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     operationTitles: services.operationTitles,
     providerMessages: services.providerMessages,
     spendStorage: services.spendStorage,
+    approvalStorage: services.approvalStorage,
     scopes: services.scopes,
     serviceName,
     errorsPage,

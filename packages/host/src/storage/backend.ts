@@ -2,7 +2,7 @@ import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import type { PlannedVersion, RetryReason } from '@gatewright/kernel/internal/sql'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
+import type { ApprovalStorage, LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
 import type { IssuerOptions } from '@gatewright/session-issuer'
 import type { NonceStorage } from '@gatewright/signature-verifier'
 
@@ -22,6 +22,8 @@ export interface Backend {
    */
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage
   readonly spend: (tx: SqlQueries) => SpendStorage
+  /** Approvals, whose use commits with a write in the same way. */
+  readonly approvals: (tx: SqlQueries) => ApprovalStorage
   readonly aliasUsage: AliasUsageStorage
   /** How often this process ran statements and transactions again that Postgres had rolled back because of simultaneous ones. */
   readonly retries?: Readonly<Record<RetryReason, number>>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite } from '@gatewright/kernel/sql'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
-import { sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
+import { sqliteApprovals, sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
 import { sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
@@ -38,6 +38,7 @@ export function embeddedBackend(
     feed: sqlRevocationFeed(sql),
     idempotency: tx => sqliteIdempotency(tx),
     spend: tx => sqliteSpends(tx),
+    approvals: tx => sqliteApprovals(tx),
     aliasUsage: sqliteAliasUsage(sql),
     checks: {},
     assertRoom: () => assertRoom(dataDir),

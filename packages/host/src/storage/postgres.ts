@@ -4,7 +4,7 @@ import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { RetryReason } from '@gatewright/kernel/internal/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
-import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
+import { postgresApprovals, postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { postgresNonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
@@ -78,6 +78,7 @@ export function postgresBackend(
     ),
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
+    approvals: tx => postgresApprovals(tx),
     aliasUsage: postgresAliasUsage(sql),
     checks: {},
     migrate: plan =>

@@ -1,6 +1,7 @@
 import type { Module } from '@gatewright/host'
 import { accessModule } from '../modules/access/module.ts'
 import { agreementsModule } from '../modules/agreements/module.ts'
+import { approvalsModule } from '../modules/approvals/module.ts'
 import { attentionModule } from '../modules/attention/module.ts'
 import { authModule } from '../modules/auth/module.ts'
 import { balancesModule } from '../modules/balances/module.ts'
@@ -40,6 +41,7 @@ export const modules: readonly Module<Services>[] = [
   webSignInModule,
   partnersModule,
   keysModule,
+  approvalsModule,
   sessionsModule,
   accessModule,
   requestsModule,

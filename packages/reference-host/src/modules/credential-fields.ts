@@ -66,10 +66,6 @@ export function checkPolicy(
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
   if (parsed.ok) {
-    if (parsed.value.approveAboveCents !== undefined)
-      return deny('invalid_request', 'This host has no approvals, so nothing could be approved', {
-        field: `${field}.approveAboveCents`,
-      })
     const payees = checkPayees(parsed.value, field)
     if (!payees.ok) return payees
     return (rules && denyMisspelt(parsed.value, field, rules)) ?? allow({ policy })

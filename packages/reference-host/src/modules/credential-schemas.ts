@@ -42,6 +42,7 @@ const PolicyMembers = Type.Object({
   maxAuthAmountCents: cents('The most that one operation may move, in US cents'),
   dailySpendCapCents: cents('The most that may move in a day, withdrawals included, in US cents'),
   dailyWithdrawalCapCents: cents('The most that withdrawals may move in a day, in US cents'),
+  approveAboveCents: cents('An operation that moves more waits until the owner has approved it, in US cents'),
   allowCardSecrets: Type.Optional(
     Type.Boolean({ description: '`false` forbids operations that show card secrets' }),
   ),

@@ -56,6 +56,7 @@ export const documentation: NonNullable<Product<never>['documentation']> = {
     auth: 'Sign-in',
     keys: 'API keys',
     sessions: 'Sessions',
+    approvals: 'Payments that wait for an approval',
     audit: 'Changes of keys and sessions',
     access: 'Access requests (AuthZEN)',
     requests: 'Requests',

@@ -11,6 +11,10 @@ export interface Limit {
   readonly used?: number | undefined
 }
 
+/** The limit above which a payment waits for an approval. It bounds nothing. */
+const THRESHOLD = 'approveAboveCents'
+const isThreshold = ({ rule }: Limit): boolean => rule === THRESHOLD
+
 const SPANS: Readonly<Record<string, string>> = {
   operation: 'at once',
   day: 'a day',
@@ -28,6 +32,7 @@ export function limitsOf(document: unknown): Limit[] {
   const { limits, ...policy } = document as Readonly<Record<string, unknown>>
   const caps = [
     ['maxAuthAmountCents', 'operation'],
+    [THRESHOLD, 'operation'],
     ['dailySpendCapCents', 'day'],
     ['dailyWithdrawalCapCents', 'day'],
   ] as const
@@ -58,11 +63,13 @@ export function limitWords(limits: readonly Limit[]): string {
     if (other === undefined || limit.cap < other.cap) lowest.set(kind, limit)
   }
   const spans = Object.keys(SPANS)
-  const sorted = [...lowest.values()].toSorted((a, b) => spans.indexOf(a.window) - spans.indexOf(b.window))
+  const place = (limit: Limit): number => (isThreshold(limit) ? spans.length : spans.indexOf(limit.window))
+  const sorted = [...lowest.values()].toSorted((a, b) => place(a) - place(b))
   return sorted.map(words).join(', ')
 }
 
 function words({ rule, operations, unit, window, cap, used = 0 }: Limit): string {
+  if (rule === THRESHOLD) return `asks above ${money(cap)}`
   const amount = (value: number): string => (unit === 'cents' ? money(value) : String(value))
   const counted = rule === 'dailyWithdrawalCapCents' ? ['withdrawals'] : (operations ?? [])
   const isUsed = used > 0 ? [`(${amount(used)} used)`] : []
@@ -87,7 +94,8 @@ export function rightsSentence({ scopes, limits, documents }: Rights): string {
   )
   if (scopes.length === 0 || isFrozen) return 'May do nothing.'
   const isPaying = ['payments', 'bills', 'withdrawals', 'cards'].some(tag => scopes.includes(`${tag}.write`))
-  const bound = limitWords(limits)
+  const bound = limitWords(limits.filter(limit => !isThreshold(limit)))
+  const asking = limitWords(documents.flatMap(limitsOf).filter(isThreshold))
   const paying = bound === '' ? 'May pay as much as the balance holds.' : `May pay up to ${bound}.`
   const rights = [
     ['withdraw', 'withdrawals.write'],
@@ -98,6 +106,7 @@ export function rightsSentence({ scopes, limits, documents }: Rights): string {
   const never = rights.filter(([, scope]) => !scopes.includes(scope)).map(([right]) => right)
   return [
     isPaying ? paying : 'Pays nothing.',
+    isPaying && asking !== '' ? `${asking.replace('asks', 'Asks')}.` : '',
     may.length > 0 ? `May ${AND.format(may)}.` : '',
     never.length > 0 ? `May not ${OR.format(never)}.` : '',
   ]

@@ -41,6 +41,7 @@ const USER = [
   'spotlight.read',
   'keys.read',
   'keys.write',
+  'approvals.write',
   'sessions.write',
 ] as const
 

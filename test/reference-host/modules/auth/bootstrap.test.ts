@@ -42,7 +42,7 @@ t.test('creates a key and a session from a signature over template A', async t =
   })
   t.equal(data['consumerApiKey'], data['userApiKey'])
   t.equal(data['consumerKeyId'], data['userKeyId'])
-  t.equal((data['scopes'] as string[]).length, 40)
+  t.equal((data['scopes'] as string[]).length, 41)
   t.match(body, { ok: true, errors: [], summary: String })
 })
 

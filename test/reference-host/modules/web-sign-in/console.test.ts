@@ -41,9 +41,16 @@ async function ends(token: string): Promise<void> {
 const keysOf = async (token: string): Promise<Record<string, unknown>[]> =>
   (await as(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
 
-const MAY_WRITE = ['cards', 'keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
-  tag => `${tag}.write`,
-)
+const MAY_WRITE = [
+  'cards',
+  'keys',
+  'approvals',
+  'sessions',
+  'notifications',
+  'kyc',
+  'agreements',
+  'onboarding',
+].map(tag => `${tag}.write`)
 
 t.test(
   'a web token gives a console session of an hour: it reads, and writes nothing that is money',
@@ -122,6 +129,8 @@ t.test('no operation of a console moves money, and each that writes is known her
   t.same(allowed.toSorted(), [
     'access_evaluate',
     'agreements_accept',
+    'approvals_approve',
+    'approvals_deny',
     'cards_cancel',
     'cards_change',
     'crypto_decrypt',

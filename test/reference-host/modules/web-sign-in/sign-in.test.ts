@@ -140,7 +140,7 @@ t.test('a web token makes one key, of 20 tries at once', async t => {
   t.match(again, { status: 401, body: { error: 'unauthorized' } })
   for (const response of responses.filter(({ status }) => status !== 200)) t.same(response.body, again.body)
   t.match(made[0]?.body, { userApiKey: /^gw_sandbox_user_/, walletAddress: wallet.address.toLowerCase() })
-  t.equal((made[0]?.body['scopes'] as string[]).length, 40, 'all scopes, as bootstrap')
+  t.equal((made[0]?.body['scopes'] as string[]).length, 41, 'all scopes, as bootstrap')
   const key = { 'x-user-key': made[0]?.body['userApiKey'] as string }
   const session = await send('/user/v1/sessions', { body: {}, headers: key })
   const listed = await send('/user/v1/keys', { headers: bearer(session.body['sessionToken'] as string) })

@@ -2,7 +2,7 @@ import { gate, type Observe } from '@gatewright/http'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import type { ScopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import type { SpendStorage } from '@gatewright/scope-guard'
+import type { ApprovalStorage, SpendStorage } from '@gatewright/scope-guard'
 import { callerFinder, hostCredentials, type CredentialServices } from '../credentials/credentials.ts'
 import type { Requirements } from '../operations/requirements.ts'
 import type { Operation, OperationRules } from '../operations/operation.ts'
@@ -22,6 +22,8 @@ export interface MountServices extends CredentialServices, RenderServices {
   readonly providerMessages: ReceiveProviderMessage
   /** Makes the storage of spend counters in the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
+  /** Makes the storage of approvals in the transaction of a write. */
+  readonly approvalStorage: (tx: SqlQueries) => ApprovalStorage
   readonly observe: Observe
   /** All scopes that operations may name. */
   readonly scopes: ScopeCatalogue<string>
@@ -46,7 +48,7 @@ export type HostGate = ReturnType<typeof createHostGate>
 
 /** Creates the gate. */
 export function createHostGate(table: readonly Operation[], services: MountServices) {
-  const { guard, aliases, idempotency, spendStorage, observe, trustProxy, scopes } = services
+  const { guard, aliases, idempotency, spendStorage, approvalStorage, observe, trustProxy, scopes } = services
   return gate({
     aliases,
     guard: { ...guard, authenticate: callerFinder(services) },
@@ -54,6 +56,7 @@ export function createHostGate(table: readonly Operation[], services: MountServi
     credentials: hostCredentials(services),
     transactions: idempotency,
     spendStorage,
+    approvalStorage,
     observe,
     trustProxy,
     render: renderer(table, services),

@@ -5,6 +5,7 @@ const PATHS = {
   payins: 'M10 3v9m-4-4 4 4 4-4M3 14v3h14v-3',
   cards: 'M2 5h16v11H2zM2 9h16M5 13h3',
   keys: 'M11 9l6-6m-3 3 2 2m-4 0 1 1M8 8a4 4 0 1 0 3 5 4 4 0 0 0-3-5',
+  approvals: 'M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14M7 10l2 2 4-4',
   sessions: 'M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14m0 3v4l3 2',
   requests: 'M4 5h12M4 10h12M4 15h7m2 0 2 2 3-4',
   audit: 'M5 3h7l3 3v11H5zM12 3v3h3M8 10h4M8 13h4',

@@ -86,6 +86,7 @@ function render(context: ConsoleContext, page: PageWithKeys, reload: () => Promi
 
 /** Where each kind of thing is shown. One without an entry has no page. */
 const PLACES: Readonly<Record<string, (id: string) => string>> = {
+  approval: () => addressOf('approvals'),
   authorization: id => addressOf('transactions', { query: { q: id } }),
   bill: id => addressOf('transactions', { query: { q: id } }),
   card: id => addressOf('cards', { row: id }),

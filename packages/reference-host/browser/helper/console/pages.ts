@@ -1,3 +1,4 @@
+import { approvalsPage } from './approvals.ts'
 import { auditPage } from './audit/audit.ts'
 import { cardsPage } from './money/cards.ts'
 import { keysPage } from './keys/keys.ts'
@@ -17,6 +18,7 @@ export const PAGES: readonly ConsolePage[] = [
   cardsPage,
   keysPage,
   payinsPage,
+  approvalsPage,
   requestsPage,
   auditPage,
   sessionsPage,

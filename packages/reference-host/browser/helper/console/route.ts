@@ -5,6 +5,7 @@ export type PageId =
   | 'payins'
   | 'cards'
   | 'keys'
+  | 'approvals'
   | 'sessions'
   | 'requests'
   | 'audit'

@@ -50,6 +50,21 @@ export interface Key {
   readonly pauses: readonly { readonly lineageId: string; readonly by: string; readonly at: string }[]
 }
 
+/** A payment that waits for the owner of the account, or was approved and not made yet. */
+export interface Approval {
+  readonly id: string
+  readonly state: 'pending' | 'approved'
+  /** The key that asks. */
+  readonly keyId: string
+  readonly operation: string
+  /** Whom it would pay, by every name, such as `account:ID`. */
+  readonly payee: readonly string[]
+  readonly amountCents: number
+  readonly currency: string
+  readonly requestedAt: string
+  readonly expiresAt: string
+}
+
 /** A request and what was decided about it. */
 export interface KeptRequest extends WordedRequest {
   readonly id: string

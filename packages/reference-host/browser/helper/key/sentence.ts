@@ -16,6 +16,7 @@ export interface Policy {
   readonly maxAuthAmountCents?: number
   readonly dailySpendCapCents?: number
   readonly dailyWithdrawalCapCents?: number
+  readonly approveAboveCents?: number
   readonly limits?: readonly Limit[]
   readonly allowedIps?: readonly string[]
   readonly allowCardSecrets?: boolean
@@ -45,6 +46,7 @@ export function keySentence({ scopes, policies, expiresAt }: Rights, all: readon
   const isPaying = paid.length > 0
   const sentences = [
     isPaying ? paymentSentence(policies) : quietSentence(scopes, all),
+    isPaying ? askingSentence(policies) : undefined,
     ...rightSentences(rights, isPaying, withdrawalCap(policies)),
     ...policies.flatMap(operationSentences),
     ...(isPaying ? policies.flatMap(payeeSentences) : []),
@@ -108,6 +110,12 @@ function paymentSentence(policies: readonly Policy[]): string {
   const words = capWords(policies)
   if (words.length === 0) return 'May pay as much as your balance holds.'
   return `May pay up to ${joined(words, 'and')}.`
+}
+
+/** Says from which amount on a key asks. Of several thresholds the lowest one asks first. */
+function askingSentence(policies: readonly Policy[]): string | undefined {
+  const above = least(policies.map(({ approveAboveCents }) => approveAboveCents))
+  return above === undefined ? undefined : `Asks you above ${usd(above)}.`
 }
 
 /** Says the caps on payments, such as "10.00 USD a day". Empty without one. */

@@ -42,7 +42,13 @@ type ShownKey = ReturnType<typeof describeKey> & {
 }
 
 /** The rules of a policy that `rightsSentence` says by its limits. */
-const SAID = new Set(['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents', 'limits'])
+const SAID = new Set([
+  'maxAuthAmountCents',
+  'dailySpendCapCents',
+  'dailyWithdrawalCapCents',
+  'approveAboveCents',
+  'limits',
+])
 
 /** Returns what a person reads of a key: a sentence of what it may do, who made it, and the rules of its policies that are no limits on money. */
 export function keyFields(

@@ -16,6 +16,9 @@ const CONFIRMED_LOCK = [
  * `{amount}` is cut to its first sentence. Never card data, addresses or personal data: only what is written here is shown.
  */
 const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = {
+  'approval.approved': ['Payment approved', 'A payment was approved. It can be made now. Amount: {amount}.'],
+  'approval.denied': ['Payment denied', 'A payment was denied. Amount: {amount}.'],
+  'approval.requested': ['Payment waits for you', 'A key asks for a payment. Amount: {amount}.'],
   'authorization.authorized': ['Card payment', 'A card payment was authorized. Amount: {amount}.'],
   'authorization.cleared': ['Card payment completed', 'A card payment was completed. Amount: {amount}.'],
   'authorization.conflict': [

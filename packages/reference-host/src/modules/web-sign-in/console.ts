@@ -15,9 +15,16 @@ interface ConsoleServices extends Pick<HostServices, 'issuer'> {
 
 const LIFETIME_SECONDS = 3600
 /** The write scopes of a console. None of them moves money. */
-const WRITES = ['cards', 'keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
-  tag => `${tag}.write`,
-)
+const WRITES = [
+  'cards',
+  'keys',
+  'approvals',
+  'sessions',
+  'notifications',
+  'kyc',
+  'agreements',
+  'onboarding',
+].map(tag => `${tag}.write`)
 /** The scopes of a console. It cannot read card numbers, because whoever has one can spend money. */
 export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
   name => WRITES.includes(name) || (name.endsWith('.read') && name !== 'cards.secrets.read'),

@@ -5,6 +5,7 @@ import type { Cap } from '../wire.ts'
 
 const NAMES: Readonly<Record<string, string>> = {
   maxAuthAmountCents: 'Each payment',
+  approveAboveCents: 'Payments without asking you',
   dailySpendCapCents: 'Spending',
   dailyWithdrawalCapCents: 'Withdrawals',
 }

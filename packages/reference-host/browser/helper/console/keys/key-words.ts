@@ -24,6 +24,7 @@ const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   maxAuthAmountCents: value => `At most ${usd(value)} in one payment`,
   dailySpendCapCents: value => `At most ${usd(value)} spent a day`,
   dailyWithdrawalCapCents: value => `At most ${usd(value)} withdrawn a day`,
+  approveAboveCents: value => `Asks you above ${usd(value)}`,
   allowedIps: value => `Only from ${text(value)}`,
   allowOperations: (value: readonly string[]) =>
     value.length === 0 ? NOTHING_WORDS : `Only ${operationsWords(value)}`,
