@@ -85,7 +85,8 @@ recovery_target_action = 'promote'
       )
       writeFileSync(join(folder, 'data/recovery.signal'), '')
       if (isRoot) chownSync(join(folder, 'data/recovery.signal'), NOBODY.uid, NOBODY.gid)
-      server = await start('archive recovery complete')
+      // Between the end of the recovery and this line, it is read-only.
+      server = await start('database system is ready to accept connections')
     },
     async stop() {
       await end('SIGQUIT')
