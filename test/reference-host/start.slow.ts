@@ -1,10 +1,8 @@
 // What starts more hosts than one, after `start.test.ts`.
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import {
   bearer,
@@ -18,23 +16,14 @@ import {
 } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
 import { temporaryFolder } from '../harness/files.ts'
+import { partnerKeyIn, paste } from './harness/printed-start.ts'
 
-const run = promisify(execFile)
 const top = temporaryFolder(t)
-
-/** Runs the printed curl lines in a shell, unchanged. */
-async function paste(output: string): Promise<string> {
-  const [lines = ''] = /^ {4}curl [^]*?\n(?=\n)/m.exec(output) ?? []
-  const { stdout } = await run('sh', ['-c', lines], { env: { PATH: process.env['PATH'] } })
-  return stdout
-}
-
-const keyOf = (folder: string): string => readFileSync(join(folder, 'partner-key'), 'utf8').trim()
 
 // The folder as a person has it: `.data`.
 const folder = join(top, '.data')
 let host = await spawnHost(folder, { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
-const key = keyOf(folder)
+const key = partnerKeyIn(folder)
 
 t.test('runs the demo against a running host, whose limit refuses its second payment', async t => {
   const { hostname, port } = new URL(host.url)
@@ -94,7 +83,7 @@ t.test('a later start keeps the partner key, and says that the operator page is 
   t.notMatch(host.output(), /Operator +http/)
   t.match(host.output(), /Operator +off/)
   t.match(await paste(host.output()), /"userId":"user-1"/)
-  t.equal(keyOf(folder), key)
+  t.equal(partnerKeyIn(folder), key)
 })
 
 t.test('finishes a running request on SIGHUP and then exits', t => stopDuringRequest(t, 'SIGHUP'))
@@ -113,7 +102,7 @@ t.test('says that the partner key in its file does not work, or is gone', async 
 t.test('shows no secret in logs, errors or metrics, whatever clients send', async t => {
   const own = temporaryFolder(t)
   const host = await spawnHost(own, { LOG_LEVEL: 'debug' })
-  const partnerKey = keyOf(own)
+  const partnerKey = partnerKeyIn(own)
   const errors: string[] = []
   const send = async (path: string, options?: RequestOptions): Promise<HttpResponse> => {
     const response = await request(host.url, path, options)

@@ -1,27 +1,16 @@
-import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { spawnHost } from '../harness/host.ts'
 import { temporaryFolder } from '../harness/files.ts'
+import { partnerKeyIn, paste } from './harness/printed-start.ts'
 
-const run = promisify(execFile)
 const top = temporaryFolder(t)
-
-/** Runs the printed curl lines in a shell, unchanged. */
-async function paste(output: string): Promise<string> {
-  const [lines = ''] = /^ {4}curl [^]*?\n(?=\n)/m.exec(output) ?? []
-  const { stdout } = await run('sh', ['-c', lines], { env: { PATH: process.env['PATH'] } })
-  return stdout
-}
-
-const keyOf = (folder: string): string => readFileSync(join(folder, 'partner-key'), 'utf8').trim()
 
 // The folder as a person has it: `.data`.
 const folder = join(top, '.data')
 const host = await spawnHost(folder, { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
-const key = keyOf(folder)
+const key = partnerKeyIn(folder)
 
 t.test(
   'names its addresses and the file of the partner key at 80 columns, with curl lines that work as pasted',

@@ -4,6 +4,7 @@ import { memoryApprovals, memorySpends } from '@gatewright/scope-guard/memory'
 import { approvalStorageContract, spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { takesPositiveCapacity } from '../../harness/databases/store-cases.ts'
+import { request } from './approval-request.ts'
 import { runner } from '../../harness/runner.ts'
 
 spendStorageContract(runner, 'memory', async () => ({
@@ -66,15 +67,6 @@ takesPositiveCapacity(capacity => memorySpends({ capacity }))
 
 t.test('keeps as many approvals as its capacity, and deletes those that ended long ago', async t => {
   const storage = memoryApprovals({ capacity: 1 })
-  const request = {
-    accountId: 'a',
-    keyId: 'k',
-    operation: 'payments.create',
-    payee: [],
-    amountCents: 1,
-    currency: 'USD',
-    policyIds: [],
-  }
   const ask = (id: string, requestedAt: number) =>
     storage.open({ id, request, requestedAt, expiresAt: requestedAt + 1 }, 9)
   t.match(await ask('one', 0), { outcome: 'opened' })

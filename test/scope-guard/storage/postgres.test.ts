@@ -12,6 +12,7 @@ import { countingProxy, postgresStatements } from '../../bench/shared-stores/cou
 import { faultyPostgres, faultyStores } from '../../harness/databases/faulty.ts'
 import { openKeptPostgres } from '../../harness/databases/kept-postgres.ts'
 import { migratesAtOnce } from '../../harness/databases/store-cases.ts'
+import { request } from './approval-request.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgresPool } from '../../harness/stores.ts'
 
@@ -38,15 +39,6 @@ t.test('uses an approval in the transaction of the caller, or not at all', async
   t.teardown(close)
   const [one, two] = connections
   const approvals = postgresApprovals(one!)
-  const request = {
-    accountId: 'a',
-    keyId: 'k',
-    operation: 'payments.create',
-    payee: [],
-    amountCents: 1,
-    currency: 'USD',
-    policyIds: [],
-  }
   await approvals.open({ id: 'apr', request, requestedAt: 0, expiresAt: 9 }, 9)
   await approvals.decide('a', 'apr', { state: 'approved', by: 'o' }, 1)
   const attempt = async (commit: boolean): Promise<boolean> => {

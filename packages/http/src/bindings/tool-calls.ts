@@ -51,7 +51,8 @@ export interface ToolCall {
   readonly key: string | undefined
   /** The arguments as JSON, in a form that is the same for equal arguments. */
   readonly body: Uint8Array
-  readonly connection: Connection
+  /** Default: a client that never leaves. */
+  readonly connection?: Connection
   /** Renders the outcome. */
   readonly render: Render
 }
@@ -143,7 +144,7 @@ export class ToolMessage {
   /** Runs the call of an authorized caller, or finds the response of an earlier run. Ends whether or not the client is still connected. */
   async run(
     route: Route<OpenCall>,
-    { key, body, connection, render }: ToolCall,
+    { key, body, connection = NEVER_ENDS, render }: ToolCall,
     handle: CompleteRoute<OpenCall>['run'],
   ): Promise<WireResponse> {
     const entered = this.#enter()

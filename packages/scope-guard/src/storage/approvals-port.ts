@@ -36,7 +36,7 @@ export type OpenOutcome =
   | { readonly outcome: 'opened' | 'known'; readonly approval: Approval }
   | { readonly outcome: 'full' }
 
-/** The outcome of a decision. `already`: somebody decided before, as the approval says. `gone`: there is none, or it has expired. */
+/** The outcome of a decision. `already`: somebody decided before, as the approval says. `gone`: no approval has this id, or it has expired. */
 export type DecideOutcome =
   | { readonly outcome: 'decided' | 'already'; readonly approval: Approval }
   | { readonly outcome: 'gone' }

@@ -22,7 +22,7 @@ export function requestText(request: ApprovalRequest): string {
 /** Writes who decided. */
 export const decidedText = (by: string): string => JSON.stringify(by)
 
-/** Reads a stored approval. Undefined: it is none. */
+/** Reads a stored approval. Undefined: a member is missing or malformed. */
 export function approvalOf(stored: StoredApproval): Approval | undefined {
   const { id, state, requestedAt, expiresAt, decidedAt } = stored
   const request = parsed(stored.request)

@@ -151,7 +151,10 @@ t.test('a key or a token that no header field can carry is shown nowhere', async
   }
   const other = openBridge(t, shop.url)
   other.write(modern(1, 'tools/list'))
-  t.match((await other.answer(1)).error, { code: 401, message: /a token that is none/ })
+  t.match((await other.answer(1)).error, {
+    code: 401,
+    message: /a session token that no header field can carry/,
+  })
   for (const { lines, reports } of [bridge, other]) t.notMatch(lines.join('') + reports.join(''), 'gw_secret')
 })
 

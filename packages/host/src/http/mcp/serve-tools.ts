@@ -165,15 +165,13 @@ async function authorized(
     instead: denied && asksForCredential(denied) ? denied : undefined,
     async run() {
       const key = takesIntent ? intentKey(intent, args, meta) : undefined
-      const call = { key, body, connection: NEVER_ENDS, render: renderFor() }
-      const { body: text } = denied ?? (await message.run(route, call, route.run))
+      // It runs to its end also when its client has left.
+      const { body: text } =
+        denied ?? (await message.run(route, { key, body, render: renderFor() }, route.run))
       return JSON.parse(text) as CallToolResult
     },
   }
 }
-
-/** A call runs to its end also when its client has left. */
-const NEVER_ENDS = { ended: false, signal: new AbortController().signal }
 
 /** Makes the function that makes the server of one message. */
 function serverMaker(

@@ -27,7 +27,7 @@ export interface MountServices extends CredentialServices, RenderServices {
   readonly observe: Observe
   /** All scopes that operations may name. */
   readonly scopes: ScopeCatalogue<string>
-  /** What the server of tools says; undefined: there is none. */
+  /** What `POST /mcp` says about the host. Undefined: the host does not serve it. */
   readonly mcp?: McpOptions | undefined
   /** CIDRs of proxies whose statements about client address and scheme are trusted. */
   readonly trustProxy: readonly string[]

@@ -1,6 +1,6 @@
 const NEWLINE = 10
 
-/** A line of a stream, or why it is none. */
+/** A line of a stream, or what is wrong with it. */
 export type Line = { readonly text: string } | { readonly problem: string }
 
 /**

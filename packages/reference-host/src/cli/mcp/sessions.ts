@@ -63,7 +63,8 @@ export class Sessions {
       throw new CommandError(`${host} does not take the key: ${error.message}. ${next}`, error.code)
     })
     const { sessionToken, expiresAt } = textsOf(host, data, ['sessionToken', 'expiresAt'])
-    if (!isFieldValue(sessionToken)) throw new CommandError(`${host} answers with a token that is none`)
+    if (!isFieldValue(sessionToken))
+      throw new CommandError(`${host} responds with a session token that no header field can carry`)
     const lifeMs = Math.max(SHORTEST_MS, Date.parse(expiresAt) - Date.now() || 0)
     const { scopes } = data
     this.#session = {

@@ -14,7 +14,7 @@ interface ConsoleServices extends Pick<HostServices, 'issuer'> {
 }
 
 const LIFETIME_SECONDS = 3600
-/** The write scopes of a console. None of them moves money. */
+/** The write scopes of a console. None of them moves money by itself: `approvals.write` lets a key make a payment that it has asked for. */
 const WRITES = [
   'cards',
   'keys',
