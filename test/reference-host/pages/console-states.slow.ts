@@ -52,18 +52,20 @@ const child = {
   policy: { dailySpendCapCents: 4660, allowedIps: ['10.0.0.0/8'] },
 }
 await host.send('/user/v1/keys', { body: child, headers: bearer(program.token) })
-const asking = { label: 'agent-asking', policy: { approveAboveCents: 500 } }
+const asking = { label: 'agent-asking', policy: { approveAboveCents: 100 } }
 const asker = await host.send('/user/v1/keys', { body: asking, headers: bearer(program.token) })
 const asked = await host.send('/user/v1/sessions', {
   body: {},
   headers: { 'x-user-key': asker.body['userApiKey'] as string },
 })
-const bill = (await program.write('/bills', { payee: 'City Power', amountCents: 600, dueAt: '2030-01-01' }))
+const bill = (await program.write('/bills', { payee: 'City Power', amountCents: 200, dueAt: '2030-01-01' }))
   .body.data['bill'] as { id: string }
-await host.send(`/user/v1/bills/${bill.id}/pay`, {
+const waits = await host.send(`/user/v1/bills/${bill.id}/pay`, {
   body: {},
-  headers: { ...bearer(asked.body['sessionToken'] as string), 'idempotency-key': 'asked' },
+  headers: { ...bearer(asked.body['sessionToken'] as string), 'idempotency-key': 'city-power' },
 })
+if (waits.body['error'] !== 'approval_required')
+  throw new Error(`a bill above the threshold must wait, got ${JSON.stringify(waits.body)}`)
 await writeTransactions(db, await accountOf(db, funded.account), { count: 300, days: 40 })
 await close()
 
@@ -173,7 +175,7 @@ const states: Readonly<Record<string, PageState>> = {
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   }),
   'approvals-empty': part(fresh, 'Approvals'),
-  approvals: part(funded, 'Approvals', page => page.getByText('Bill of 6.00 USD').waitFor()),
+  approvals: part(funded, 'Approvals', page => page.getByText('Bill of 2.00 USD').waitFor()),
   'approval-deny': part(funded, 'Approvals', page => first(page, 'Deny')),
   audit: part(funded, 'Audit', page => page.getByRole('row').nth(2).waitFor()),
   'requests-empty': part(fresh, 'Requests'),
