@@ -1,7 +1,7 @@
 import type { Gate } from '@gatewright/http'
 import type { AmountLike, FetchHandler, OpenHold } from '@gatewright/http/internal'
 import { asksForCredential, toolGate, toResponse, type ToolServer } from '@gatewright/http/internal/tools'
-import type { Denial, Session, Verdict } from '@gatewright/kernel'
+import { allow, type Denial, type Session, type Verdict } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
 import {
@@ -13,6 +13,7 @@ import {
   type RegisteredTool,
 } from '@modelcontextprotocol/server'
 import type { ReadTool, ToolResult, ToolTexts, TransactionTool, WriteTool } from './options.ts'
+import { keptSessions } from './kept-sessions.ts'
 import { hideTools, toolRegistrar, type Calling, type CallingOf } from './tools.ts'
 
 export type { ToolResult } from './options.ts'
@@ -21,6 +22,12 @@ export type { ToolResult } from './options.ts'
 export interface McpOptions<Env = unknown> extends ToolServer<Env> {
   /** Host names of the pages that may call the server from a browser. Default: those of this machine. A request without `Origin` is of no page. */
   readonly origins?: readonly string[]
+  /**
+   * Keeps up to 1,000 sessions of clients of revision 2025-11-25 in the memory of this process, 16 for each key, so that a tool can ask its client
+   * while it runs. All messages of such a client must then come to this process; after a restart it initializes again. Default false: any process
+   * serves any message, and only clients of 2026-07-28 can be asked.
+   */
+  readonly sessionsInMemory?: boolean
 }
 
 /** A call of a tool that changes nothing. */
@@ -126,7 +133,11 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
   { gate }: { readonly gate: Gate<S, Access, SpendHold, never, Tx> | Gate<S, Access, SpendHold> },
   options: McpOptions<Env>,
 ): Mcp<S, Tx, Env> {
-  const { origins, ...binding } = checkOptions<McpOptions<Env>, typeof OPTIONS>('mcp', options, OPTIONS)
+  const { origins, sessionsInMemory, ...binding } = checkOptions<McpOptions<Env>, typeof OPTIONS>(
+    'mcp',
+    options,
+    OPTIONS,
+  )
   const tools = toolGate<Env>(gate, binding)
   const received = new WeakMap<AuthInfo, Received>()
   const localTokens = new WeakMap<McpServer, () => string>()
@@ -151,14 +162,17 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
         if (session && method === 'tools/list') hideTools(server, session)
         return server
       })
+      const sessions = sessionsInMemory ? keptSessions(makeServer) : undefined
       const serve = async (request: Request, env: Env): Promise<Response> => {
         const refused = originValidationResponse(request, [...origins])
         if (refused) return refused
-        if (request.method !== 'POST') return fetch(request)
+        const isPost = request.method === 'POST'
+        // Only a session has a stream to read, or an end.
+        if (!isPost && !sessions) return fetch(request)
         const message = tools.received(request, env)
         const verified = await message.session()
         if (!verified.ok) return toResponse(verified.response)
-        const read = await message.read()
+        const read = isPost ? await message.read() : allow({})
         if (!read.ok) return message.sent(unreadable(read))
         const { value: session } = verified
         const { method, params } = read.value as { readonly method?: unknown; readonly params?: CallParams }
@@ -168,7 +182,9 @@ export function mcp<S extends string = string, Tx = unknown, Env = unknown>(
         if (limited) return toResponse(limited)
         const authInfo = authInfoOf(session)
         received.set(authInfo, { message, isHttp: true, session, method })
-        const response = await fetch(request, { parsedBody: read.value, authInfo })
+        const options = { authInfo, ...(isPost ? { parsedBody: read.value } : {}) }
+        const response =
+          (await sessions?.respond({ request, session, method }, options)) ?? (await fetch(request, options))
         const challenge = await message.denied()
         return challenge && asksForCredential(challenge) ? toResponse(challenge) : message.sent(response)
       }
@@ -188,6 +204,7 @@ const OPTIONS = {
   peer: true,
   waitUntil: { is: 'function', default: undefined },
   origins: { default: ['localhost', '127.0.0.1', '[::1]'] },
+  sessionsInMemory: { is: 'boolean', default: false },
 } as const
 
 /** What the SDK tells handlers of unguarded tools about the caller. They do not get the token. */

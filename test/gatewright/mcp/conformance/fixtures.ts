@@ -7,6 +7,7 @@ import {
   McpServer,
   ResourceTemplate,
   type CallToolResult,
+  type ElicitRequestFormParams,
   type InputRequests,
   type ServerContext,
 } from '@modelcontextprotocol/server'
@@ -63,6 +64,42 @@ const confirm = inputRequired.elicit({
   message: 'Please confirm',
   requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
 })
+
+/** A question by a form of the client. */
+const FORMS = {
+  test_elicitation_sep1034_defaults: {
+    name: { type: 'string', default: 'John Doe' },
+    age: { type: 'integer', default: 30 },
+    score: { type: 'number', default: 95.5 },
+    status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+    verified: { type: 'boolean', default: true },
+  },
+  test_elicitation_sep1330_enums: {
+    untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
+    titledSingle: {
+      type: 'string',
+      oneOf: [
+        { const: 'value1', title: 'First Option' },
+        { const: 'value2', title: 'Second Option' },
+      ],
+    },
+    legacyEnum: {
+      type: 'string',
+      enum: ['opt1', 'opt2', 'opt3'],
+      enumNames: ['Option One', 'Option Two', 'Option Three'],
+    },
+    untitledMulti: { type: 'array', items: { type: 'string', enum: ['option1', 'option2', 'option3'] } },
+    titledMulti: {
+      type: 'array',
+      items: {
+        anyOf: [
+          { const: 'value1', title: 'First Choice' },
+          { const: 'value2', title: 'Second Choice' },
+        ],
+      },
+    },
+  },
+} as const
 
 type Tool = (context: ServerContext) => CallToolResult | ReturnType<typeof inputRequired> | Promise<unknown>
 
@@ -196,9 +233,49 @@ export function fixtureServer({ guardTool }: Mcp): McpServer {
       { description: name, inputSchema: NONE },
       async (_, context) => (await run(context)) as CallToolResult,
     )
+  addAsking(server)
   addPrompts(server)
   addResources(server)
   return server
+}
+
+/** The tools of 2025-11-25 that ask the client on the stream of the call. */
+function addAsking(server: McpServer): void {
+  server.registerTool(
+    'test_sampling',
+    { description: 'Asks the model of the client.', inputSchema: z.object({ prompt: z.string() }) },
+    async ({ prompt }, { mcpReq }) => {
+      const { content } = await mcpReq.requestSampling({
+        messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
+        maxTokens: 100,
+      })
+      return text(`LLM response: ${JSON.stringify(content)}`)
+    },
+  )
+  server.registerTool(
+    'test_elicitation',
+    { description: 'Asks the person.', inputSchema: z.object({ message: z.string() }) },
+    async ({ message }, { mcpReq }) => {
+      const properties = { username: { type: 'string' }, email: { type: 'string' } } as const
+      const { action, content } = await mcpReq.elicitInput({
+        message,
+        requestedSchema: { type: 'object', properties, required: ['username', 'email'] },
+      })
+      return text(`User response: action=${action}, content=${JSON.stringify(content)}`)
+    },
+  )
+  for (const [name, properties] of Object.entries(FORMS))
+    server.registerTool(
+      name,
+      { description: 'Asks by a form.', inputSchema: NONE },
+      async (_, { mcpReq }) => {
+        const { action, content } = await mcpReq.elicitInput({
+          message: 'Please fill in the form',
+          requestedSchema: { type: 'object', properties } as ElicitRequestFormParams['requestedSchema'],
+        })
+        return text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`)
+      },
+    )
 }
 
 function addPrompts(server: McpServer): void {

@@ -9,7 +9,7 @@ import { fixtureServer } from './fixtures.ts'
 export async function serveFixtures(): Promise<Listening> {
   const world = createWorld()
   const gw = gatewright({ ...world.options, limits: [], peer: 'none' })
-  const tools = mcp(gw, { peer: 'none' })
+  const tools = mcp(gw, { peer: 'none', sessionsInMemory: true })
   const handle = tools.handle(() => fixtureServer(tools))
   const authorization = `Bearer ${await world.token('payments.read')}`
   const serve = getRequestListener(request => {
