@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import { createIssuer } from '@gatewright/session-issuer'
-import { laneOf, routeOf } from '@gatewright/session-issuer/internal'
+import { laneOfAccount } from '@gatewright/session-issuer/internal'
 import { sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { staticSigningKeyStorage } from '@gatewright/session-issuer/static'
@@ -49,7 +49,7 @@ async function insertSessions(accounts: readonly string[]): Promise<string[]> {
       `insert into gw_sessions (lane, id, account, root_id, path, expires_at, record)
         select * from unnest($1::text[], $2::text[], $3::text[], $2::text[], $2::text[], $4::bigint[], $5::text[])`,
       [
-        column(({ accountId }) => String(laneOf(routeOf(accountId)))),
+        column(({ accountId }) => String(laneOfAccount(accountId))),
         id,
         column(({ accountId }) => keyDigest(accountId)),
         column(({ expiresAt }) => expiresAt),
@@ -65,7 +65,7 @@ function accountsOf(count: number, lane?: number): string[] {
   const accounts: string[] = []
   while (accounts.length < count) {
     const account = randomUUID()
-    if (lane === undefined || laneOf(routeOf(account)) === lane) accounts.push(account)
+    if (lane === undefined || laneOfAccount(account) === lane) accounts.push(account)
   }
   return accounts
 }

@@ -83,14 +83,14 @@ t.test('suggests the name with the fewest edits, whatever is ruled out without c
           fewest = edits
         }
       }
-      assert.equal(nearestName(from, known), best)
+      assert.equal(nearestName(known)(from), best)
     }),
     { numRuns: randomCases(5000) },
   )
 })
 
 t.test('compares names of any length, also those that grow in lower case', async t => {
-  t.equal(nearestName('İ'.repeat(64), ['a'.repeat(66), 'scopes']), undefined)
-  t.equal(nearestName('x'.repeat(64), ['x'.repeat(67)]), 'x'.repeat(67))
-  t.equal(nearestName(`y${'x'.repeat(63)}`, ['x'.repeat(66)]), 'x'.repeat(66))
+  t.equal(nearestName(['a'.repeat(66), 'scopes'])('İ'.repeat(64)), undefined)
+  t.equal(nearestName(['x'.repeat(67)])('x'.repeat(64)), 'x'.repeat(67))
+  t.equal(nearestName(['x'.repeat(66)])(`y${'x'.repeat(63)}`), 'x'.repeat(66))
 })

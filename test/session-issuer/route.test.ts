@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { routeOf } from '@gatewright/session-issuer/internal'
+import { routeOf } from '#packages/session-issuer/dist/route.js'
 import { keyRecord, policyIdOf, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import t from 'tap'

@@ -124,7 +124,7 @@ function kindOf(value: unknown): string {
 }
 
 function unknownOption(name: string, known: readonly string[]): string {
-  const near = nearestName(name, known)
+  const near = nearestName(known)(name)
   const hint = near === undefined ? '.' : `, did you mean ${near}?`
   return `unknown option ${JSON.stringify(shownName(name))}${hint} Known options: ${known.join(', ')}`
 }

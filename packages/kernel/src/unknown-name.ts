@@ -24,23 +24,18 @@ export function shownName(name: string): string {
  * known member; did you mean scopes?`. `what` is the kind of name, such as `member`. The message does not repeat the name.
  */
 export function unknownName(what: string, name: string, known: readonly string[]): string {
-  const near = nearestName(name, known)
+  const near = nearestName(known)(name)
   if (near !== undefined) return `is not a known ${what}; did you mean ${near}?`
   return `is not a known ${what}; known: ${known.length === 0 ? 'none' : known.join(', ')}`
 }
 
 /**
- * Finds the known name with the fewest edits, ignoring case: insertions, deletions, replacements and swaps of neighbours. At most a
- * third of the known name's length and 3 edits are allowed, or any number if the given name is its beginning (`window` for
- * `windowSeconds`), or begins with all but its last letter (`policies` for `policy`). Of equally near names the first is taken. Only the
- * first 64 characters of the given name are compared.
+ * Makes a function that finds the known name with the fewest edits, ignoring case: insertions, deletions, replacements and swaps of
+ * neighbours. At most a third of the known name's length and 3 edits are allowed, or any number if the given name is its beginning
+ * (`window` for `windowSeconds`), or begins with all but its last letter (`policies` for `policy`). Of equally near names the first is
+ * taken. Only the first 64 characters of the given name are compared. Strangers cause such calls, so it rules out most names at little cost.
  */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
-  return nearestNameOf(known)(name)
-}
-
-/** Makes `nearestName` for names that many calls compare with. Strangers cause such calls, so it rules out most names at little cost. */
-export function nearestNameOf(known: readonly string[]): (name: string) => string | undefined {
+export function nearestName(known: readonly string[]): (name: string) => string | undefined {
   const candidates = known.map(candidate => {
     const to = candidate.toLowerCase()
     return { candidate, to, letters: lettersOf(to) }

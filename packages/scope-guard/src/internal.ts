@@ -1,6 +1,7 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { DEFAULT_LIMITS } from './options.ts'
 export { malformedCredential } from './challenges.ts'
+export { WINDOW_WORDS } from './policies/block-words.ts'
 export { findLooserMember } from './policies/restrictions.ts'
 export { PRESET_NAMES } from './token/presets.ts'
 export type { GuardFacts, SpendAccess } from './access.ts'

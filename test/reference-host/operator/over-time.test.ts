@@ -1,7 +1,7 @@
 import t from 'tap'
 import * as internals from '../../harness/internals.ts'
 
-const { createHistory, decisionsOverTime } = internals
+const { createHistory, overTime } = internals
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
@@ -26,7 +26,7 @@ function started(at = START) {
   const observe = (status: number, times: number, durationMs = 1): void => {
     for (let n = 0; n < times; n++) history.observe({ status, durationMs })
   }
-  return { clock, observe, figures: () => decisionsOverTime(history, clock.at) as Figures }
+  return { clock, observe, figures: () => overTime.decisions(history, clock.at) as Figures }
 }
 
 t.test('has no rates before the first request', async t => {

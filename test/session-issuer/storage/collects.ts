@@ -1,6 +1,6 @@
 import { GRACE_MS } from '@gatewright/kernel'
 import type { IssuerStorage } from '@gatewright/session-issuer'
-import { routeOf } from '@gatewright/session-issuer/internal'
+import { routeOf } from '#packages/session-issuer/dist/route.js'
 import { auditEntry, keyRecord, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { FEED_START, positionsAfter } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
-import { laneOf, routeOf } from '@gatewright/session-issuer/internal'
+import { laneOfAccount } from '@gatewright/session-issuer/internal'
 import { keyRecord, sessionRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
@@ -58,7 +58,7 @@ type Prepare = (
 /** An account whose revocations are in a lane. */
 function accountIn(lane: number): string {
   let account = randomUUID() as string
-  while (laneOf(routeOf(account)) !== lane) account = randomUUID()
+  while (laneOfAccount(account) !== lane) account = randomUUID()
   return account
 }
 const sameLane = () => [accountIn(7), accountIn(7)] as const

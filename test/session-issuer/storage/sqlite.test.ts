@@ -7,7 +7,7 @@ import {
   sessionStorageContract,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { routeOf } from '@gatewright/session-issuer/internal'
+import { routeOf } from '#packages/session-issuer/dist/route.js'
 import {
   auditEntry,
   childOf,

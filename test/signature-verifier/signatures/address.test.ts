@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
+import { isChecksumAddress } from '#packages/signature-verifier/dist/signatures/address.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { getAddress, toHex } from 'viem/utils'

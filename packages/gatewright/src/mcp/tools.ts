@@ -1,5 +1,5 @@
 import type { Gate, HandlerResponse, OpenCall } from '@gatewright/http'
-import type { GuardedCall } from '@gatewright/http/internal'
+import type { GuardedCall, Route } from '@gatewright/http/internal'
 import {
   asksForCredential,
   assertArguments,
@@ -9,7 +9,6 @@ import {
   runOf,
   toolRender,
   type CompleteRoute,
-  type Route,
   type ToolMessage,
 } from '@gatewright/http/internal/tools'
 import type { Denial, Rule, Session } from '@gatewright/kernel'

@@ -43,47 +43,47 @@ export interface OperatorDecision {
   readonly reason: string
 }
 
-/** Lists writes with an idempotency key whose outcome is unknown. */
-export async function describeLostRuns(
-  lostRuns: LostRuns,
-  page: Parameters<LostRuns['list']>[0],
-): Promise<DescribedLostRuns> {
-  const { runs, next } = await lostRuns.list(page)
-  return {
-    next,
-    runs: runs.map(run => ({ ...named(run), leaseEndedAt: isoOrNull(run.leaseEndedAt) })),
-  }
-}
+/** Writes with an idempotency key whose outcome is unknown, as operators see and decide them. */
+export const describedLostRuns = {
+  /** Lists them page by page. */
+  async list(lostRuns: LostRuns, page: Parameters<LostRuns['list']>[0]): Promise<DescribedLostRuns> {
+    const { runs, next } = await lostRuns.list(page)
+    return {
+      next,
+      runs: runs.map(run => ({ ...named(run), leaseEndedAt: isoOrNull(run.leaseEndedAt) })),
+    }
+  },
 
-/** Describes the record of a run; undefined if the key has no record. */
-export async function describeRun(lostRuns: LostRuns, run: string): Promise<DescribedRunRecord | undefined> {
-  const record = await lostRuns.show(run)
-  if (!record) return undefined
-  const { state, until, decision } = record
-  return {
-    ...named(record),
-    state,
-    until: isoOrNull(until),
-    decision: decision && {
-      outcome: decision.outcome,
-      by: decision.by,
-      reason: decision.reason,
-      at: new Date(decision.at).toISOString(),
-    },
-  }
-}
+  /** Describes the record of a run; undefined if the key has no record. */
+  async show(lostRuns: LostRuns, run: string): Promise<DescribedRunRecord | undefined> {
+    const record = await lostRuns.show(run)
+    if (!record) return undefined
+    const { state, until, decision } = record
+    return {
+      ...named(record),
+      state,
+      until: isoOrNull(until),
+      decision: decision && {
+        outcome: decision.outcome,
+        by: decision.by,
+        reason: decision.reason,
+        at: new Date(decision.at).toISOString(),
+      },
+    }
+  },
 
-/** Decides about a lost run. False: the run is not lost. Of several simultaneous decisions, one returns true. */
-export async function decideLostRun(
-  lostRuns: LostRuns,
-  run: string,
-  { outcome, data, by, reason }: OperatorDecision,
-): Promise<boolean> {
-  if (outcome === 'never_happened') return lostRuns.release(run, { by, reason })
-  // Stored like the response of a handler: without the envelope.
-  const body = { data, summary: 'The operator found that this request took effect.' }
-  const response = storedForm({ kind: 'response', response: { status: 200, headers: [], body } })
-  return lostRuns.resolve(run, { by, reason, response })
+  /** Decides about a lost run. False: the run is not lost. Of several simultaneous decisions, one returns true. */
+  async decide(
+    lostRuns: LostRuns,
+    run: string,
+    { outcome, data, by, reason }: OperatorDecision,
+  ): Promise<boolean> {
+    if (outcome === 'never_happened') return lostRuns.release(run, { by, reason })
+    // Stored like the response of a handler: without the envelope.
+    const body = { data, summary: 'The operator found that this request took effect.' }
+    const response = storedForm({ kind: 'response', response: { status: 200, headers: [], body } })
+    return lostRuns.resolve(run, { by, reason, response })
+  },
 }
 
 function named(run: Omit<ListedLostRun, 'leaseEndedAt'>): Omit<DescribedLostRun, 'leaseEndedAt'> {

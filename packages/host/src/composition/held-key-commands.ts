@@ -2,7 +2,7 @@ import { isoOrNull } from '../cli/cell.ts'
 import { CommandError, UsageError, type Command, type CommandArguments } from '../cli/command.ts'
 import { listCommand, MAX_LISTED } from '../cli/list.ts'
 import { listHeldKeys, releaseAllKeys, releaseKeys } from '../records/held-keys.ts'
-import { recordOperatorAction } from '../records/operator-actions.ts'
+import { operatorActions } from '../records/operator-actions.ts'
 import type { HostServices } from './host-services.ts'
 
 /** Commands on keys that are held since a restore. */
@@ -39,7 +39,7 @@ export const heldKeyCommands: readonly Command<Pick<HostServices, 'db' | 'clock'
         const count = target === undefined ? await releaseAllKeys(tx) : await releaseKeys(tx, target)
         const detail = `released ${count} held keys${target === undefined ? '' : ` of ${target}`}`
         const action = { at: clock.now(), command: 'keys release', accountId: '', detail }
-        if (count > 0) await recordOperatorAction(tx, action)
+        if (count > 0) await operatorActions.record(tx, action)
         return count
       })
       if (released === 0 && target !== undefined)

@@ -1,4 +1,4 @@
-import { countJobs } from '../records/described-jobs.ts'
+import { describedJobs } from '../records/described-jobs.ts'
 import type { Chore } from './chores.ts'
 import { collectorsOf, type Collector } from './host-module.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
@@ -107,7 +107,7 @@ function keyMaintenance({ readiness, clock, endedKeys, issuer }: HostServices): 
 
 /** Reports to the metrics which jobs wait. */
 async function measureJobs({ metrics, jobs, clock }: HostServices): Promise<void> {
-  metrics.waitingJobs(await countJobs(jobs, clock.now()))
+  metrics.waitingJobs(await describedJobs.count(jobs, clock.now()))
 }
 
 /** Reports to the metrics how many writes have an unknown outcome. */

@@ -1,8 +1,8 @@
 import { isoOrNull } from '../cli/cell.ts'
 import { CommandError, type Command } from '../cli/command.ts'
 import { listCommand, MAX_LISTED } from '../cli/list.ts'
-import { listJobs } from '../records/described-jobs.ts'
-import { listOperatorActions } from '../records/operator-actions.ts'
+import { describedJobs } from '../records/described-jobs.ts'
+import { operatorActions } from '../records/operator-actions.ts'
 import { heldKeyCommands } from './held-key-commands.ts'
 import { historyCommands } from './history-commands.ts'
 import { operationTable } from './host-module.ts'
@@ -56,7 +56,7 @@ export const kitCommands: readonly Command<HostServices>[] = [
     takes: [],
     summary: `List jobs (calls to providers that wait to be made), at most ${MAX_LISTED}, those due first`,
     example: '',
-    rows: ({ jobs }) => listJobs(jobs, MAX_LISTED),
+    rows: ({ jobs }) => describedJobs.list(jobs, MAX_LISTED),
     columns: { KIND: 'kind', SUBJECT: 'subjectId', ATTEMPTS: 'attempts', DUE: 'dueAt', CREATED: 'createdAt' },
     dropFirst: ['CREATED', 'ATTEMPTS'],
     empty: 'No jobs.',
@@ -83,7 +83,7 @@ export const kitCommands: readonly Command<HostServices>[] = [
     summary: `List what operators changed by repairs, after restores and on webhooks, at most ${MAX_LISTED}, newest first`,
     example: '--json',
     rows: async ({ db }: Pick<HostServices, 'db'>) =>
-      (await listOperatorActions(db, MAX_LISTED)).map(({ at, ...action }) => ({
+      (await operatorActions.list(db, MAX_LISTED)).map(({ at, ...action }) => ({
         at: isoOrNull(at),
         ...action,
       })),

@@ -1,7 +1,7 @@
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
 import { type Command, type CommandArguments, CommandError, UsageError } from '../cli/command.ts'
 import { integerArgument } from '../cli/arguments.ts'
-import { decideLostRun, describeLostRuns, describeRun, type OperatorDecision } from './described-lost-runs.ts'
+import { describedLostRuns, type OperatorDecision } from './described-lost-runs.ts'
 import type { HostServices } from './host-services.ts'
 
 /** How many lost runs `lost-runs list` prints at most. */
@@ -35,7 +35,7 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     example: '--account acc_1',
     check: listQuery,
     async run({ lostRuns }, args) {
-      const data = await describeLostRuns(lostRuns, listQuery(args))
+      const data = await describedLostRuns.list(lostRuns, listQuery(args))
       const { runs, next } = data
       return {
         data,
@@ -63,7 +63,7 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
       'Show a lost run, and the latest decision about its idempotency key. RUN is as lost-runs list prints it',
     example: '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000',
     async run({ lostRuns }, { positional: [run = ''] }) {
-      const data = await describeRun(lostRuns, run)
+      const data = await describedLostRuns.show(lostRuns, run)
       if (!data) throw new CommandError(`no record of ${run}: see npx gatewright lost-runs list`)
       const { decision, ...record } = data
       const { outcome = null, by = null, reason = null, at = null } = decision ?? {}
@@ -119,7 +119,7 @@ async function subjectOf(
   { positional: [run = ''] }: CommandArguments,
   outcome: string,
 ): Promise<string> {
-  const found = await describeRun(lostRuns, run)
+  const found = await describedLostRuns.show(lostRuns, run)
   if (!found) throw new CommandError(`no record of ${run}: see npx gatewright lost-runs list`)
   return `Decide that ${found.operation} of ${found.account}, begun ${found.beganAt}, ${outcome}.`
 }
@@ -132,7 +132,7 @@ async function decide(
   const [run = ''] = args.positional
   const decision = decisionOf(args)
   const { by, reason } = decision
-  if (!(await decideLostRun(lostRuns, run, { outcome, ...decision })))
+  if (!(await describedLostRuns.decide(lostRuns, run, { outcome, ...decision })))
     throw new CommandError(
       `${run} is not lost, or somebody has decided about it: see npx gatewright lost-runs show ${run}`,
     )

@@ -12,7 +12,7 @@ import {
 } from '../cli/command.ts'
 import { holdKeys } from '../records/held-keys.ts'
 import { newId } from '../records/new-id.ts'
-import { recordOperatorAction } from '../records/operator-actions.ts'
+import { operatorActions } from '../records/operator-actions.ts'
 import { recordLostHistory } from '../storage/lost-history.ts'
 import { newestHeartbeat, recordRestore, type Restore } from '../storage/restores.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
@@ -134,7 +134,7 @@ async function beginRestore(
       now,
     )
     const detail = `restored to ${isoOrNull(since)}; held ${keys.length} of ${live.length} keys`
-    await recordOperatorAction(tx, { at: now, command: 'restored', accountId: '', detail })
+    await operatorActions.record(tx, { at: now, command: 'restored', accountId: '', detail })
     return { restore, held: keys.length }
   })
 }

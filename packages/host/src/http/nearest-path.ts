@@ -1,4 +1,4 @@
-import { nearestNameOf } from '@gatewright/kernel/internal'
+import { nearestName } from '@gatewright/kernel/internal'
 
 /** A segment of the paths of a host, with the segments that may follow it. */
 interface Segment {
@@ -68,7 +68,7 @@ function withoutSlashesAtEnd(path: string): string {
 
 /** Prepares the search for names in a segment and in all that follow. */
 function indexNames(segment: Segment): void {
-  segment.nearest = nearestNameOf([...segment.next.keys()])
+  segment.nearest = nearestName([...segment.next.keys()])
   for (const next of segment.next.values()) indexNames(next)
   if (segment.parameter) indexNames(segment.parameter[1])
 }

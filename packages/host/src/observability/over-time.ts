@@ -21,8 +21,11 @@ interface HourFigures {
   readonly p99Ms: number | null
 }
 
+/** What the operator page plots. */
+export const overTime = { decisions, stores }
+
 /** Returns requests by outcome over the last 24 hours of this process, and the latest hour beside the same hour a day before. */
-export function decisionsOverTime(history: History, now: EpochMs): object {
+function decisions(history: History, now: EpochMs): object {
   const slots = slotsOf(history, windowStart(now, HISTORY_MS))
   const totals = DECISION_OUTCOMES.map(outcome => [outcome, sum(slots, slot => slot.outcomes[outcome])])
   return {
@@ -77,7 +80,7 @@ const requestsOf = ({ outcomes }: Slot): number =>
   DECISION_OUTCOMES.reduce((total, outcome) => total + outcomes[outcome], 0)
 
 /** Returns the latency of each store over the last 24 hours of this process: in total and by slot. */
-export function storesOverTime(history: History, now: EpochMs): object {
+function stores(history: History, now: EpochMs): object {
   const slots = slotsOf(history, windowStart(now, HISTORY_MS))
   const names = [...new Set(slots.flatMap(({ stores }) => [...stores.keys()]))].sort()
   return {

@@ -14,20 +14,23 @@ interface WaitingKind {
   readonly ageSeconds: number
 }
 
-/** Lists up to `limit` jobs, those due first. */
-export async function listJobs(queue: JobQueue, limit: number): Promise<DescribedJob[]> {
-  return (await queue.list(limit)).map(({ accountId, kind, subjectId, attempts, dueAt, createdAt }) => ({
-    accountId,
-    kind,
-    subjectId,
-    attempts,
-    dueAt: new Date(dueAt).toISOString(),
-    createdAt: new Date(createdAt).toISOString(),
-  }))
-}
+/** The jobs that wait, as operators see them. */
+export const describedJobs = {
+  /** Lists up to `limit` jobs, those due first. */
+  async list(queue: JobQueue, limit: number): Promise<DescribedJob[]> {
+    return (await queue.list(limit)).map(({ accountId, kind, subjectId, attempts, dueAt, createdAt }) => ({
+      accountId,
+      kind,
+      subjectId,
+      attempts,
+      dueAt: new Date(dueAt).toISOString(),
+      createdAt: new Date(createdAt).toISOString(),
+    }))
+  },
 
-/** Counts the jobs of each kind, with the age of the oldest. */
-export async function countJobs(queue: JobQueue, now: EpochMs): Promise<WaitingKind[]> {
-  const waiting = await queue.waiting()
-  return waiting.map(({ kind, jobs, oldestAt }) => ({ kind, jobs, ageSeconds: (now - oldestAt) / 1000 }))
+  /** Counts the jobs of each kind, with the age of the oldest. */
+  async count(queue: JobQueue, now: EpochMs): Promise<WaitingKind[]> {
+    const waiting = await queue.waiting()
+    return waiting.map(({ kind, jobs, oldestAt }) => ({ kind, jobs, ageSeconds: (now - oldestAt) / 1000 }))
+  },
 }

@@ -1,4 +1,4 @@
-import { laneOf, routeOf } from '@gatewright/session-issuer/internal'
+import { laneOfAccount } from '@gatewright/session-issuer/internal'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, toInteger, toText } from '@gatewright/kernel/internal/sql'
@@ -66,7 +66,7 @@ export const MAX_HISTORY = 20
 export const EVENT_LANES = 16
 
 /** The lane of an account: that of the revocation feed, which has twice as many. Lanes have equally many accounts. */
-const eventLaneOf = (accountId: string): number => laneOf(routeOf(accountId)) % EVENT_LANES
+const eventLaneOf = (accountId: string): number => laneOfAccount(accountId) % EVENT_LANES
 
 const COLUMNS = `(id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept,
     waiting_lane)`

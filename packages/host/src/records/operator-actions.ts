@@ -14,29 +14,25 @@ export interface OperatorAction {
   readonly detail: string
 }
 
-/** Records an action in the transaction of its change. */
-export async function recordOperatorAction(
-  tx: SqlQueries,
-  { at, command, accountId, detail }: OperatorAction,
-): Promise<void> {
-  const text =
-    'insert into gw_operator_actions (id, at, command, account_id, detail) values ($1, $2, $3, $4, $5)'
-  await rows(tx, text, [newId('act'), at, command, accountId, detail])
-}
+/** What operators have changed by commands and on their page. */
+export const operatorActions = {
+  /** Records an action in the transaction of its change. */
+  async record(tx: SqlQueries, { at, command, accountId, detail }: OperatorAction): Promise<void> {
+    const text =
+      'insert into gw_operator_actions (id, at, command, account_id, detail) values ($1, $2, $3, $4, $5)'
+    await rows(tx, text, [newId('act'), at, command, accountId, detail])
+  },
 
-/** Lists actions, the newest first: all, or those on one account. */
-export async function listOperatorActions(
-  db: SqlQueries,
-  limit: number,
-  accountId?: string,
-): Promise<readonly OperatorAction[]> {
-  const where = accountId === undefined ? '' : 'where account_id = $2'
-  const text = `select at, command, account_id, detail from gw_operator_actions ${where} order by at desc, id limit $1`
-  const values = accountId === undefined ? [limit] : [limit, accountId]
-  return (await rows(db, text, values)).map(row => ({
-    at: toInteger(row['at']),
-    command: toText(row['command']),
-    accountId: toText(row['account_id']),
-    detail: toText(row['detail']),
-  }))
+  /** Lists actions, the newest first: all, or those on one account. */
+  async list(db: SqlQueries, limit: number, accountId?: string): Promise<readonly OperatorAction[]> {
+    const where = accountId === undefined ? '' : 'where account_id = $2'
+    const text = `select at, command, account_id, detail from gw_operator_actions ${where} order by at desc, id limit $1`
+    const values = accountId === undefined ? [limit] : [limit, accountId]
+    return (await rows(db, text, values)).map(row => ({
+      at: toInteger(row['at']),
+      command: toText(row['command']),
+      accountId: toText(row['account_id']),
+      detail: toText(row['detail']),
+    }))
+  },
 }

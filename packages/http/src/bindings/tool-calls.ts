@@ -18,7 +18,7 @@ import { assertGate } from './mount-checks.ts'
 export { toResponse } from './fetch-response.ts'
 export type { WireResponse } from '../ports.ts'
 export { runOf } from '../route/perform.ts'
-export type { CompleteRoute, Route } from '../route/steps.ts'
+export type { CompleteRoute } from '../route/steps.ts'
 export { hasMetadata, resourceMetadata } from '../response/resource-metadata.ts'
 export { assertArguments, assertIntent, canonicalJson, intentKey, type Intent } from '../tools/intent.ts'
 export { asksForCredential, toolRender } from '../tools/render.ts'
@@ -46,7 +46,7 @@ export interface ToolTarget {
 }
 
 /** What a tool is called with. */
-export interface ToolCall {
+interface ToolCall {
   /** The idempotency key of the call; undefined if it has none, or needs none. */
   readonly key: string | undefined
   /** The arguments as JSON, in a form that is the same for equal arguments. */
@@ -236,7 +236,7 @@ const MESSAGE = { operation: 'mcp.message', allOf: [] } as const
 export type ToolServer<Env> = Pick<FetchGateOptions<Env>, 'peer' | 'waitUntil'>
 
 /** Makes messages of the tools of a gate. */
-export interface ToolGate<Env> {
+interface ToolGate<Env> {
   /** Begins a message that came by HTTP. */
   received(request: Request, env: Env): ToolMessage
   /** Begins a message of the process that started this one. */

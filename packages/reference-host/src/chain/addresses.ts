@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { base32nopad, base58, base58xrp, bech32, bech32m, createBase58check, utils } from '@scure/base'
-import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
+import { toChecksumAddress } from '@gatewright/signature-verifier/internal'
 
 /** An address that has passed the rule of its network. */
 export interface NetworkAddress {
@@ -67,7 +67,10 @@ export function readAddress(
 
 /** Whether a text is 0x and 40 hex digits. In mixed case its checksum (EIP-55) must be valid; in one case it has none. */
 export function isEthereumAddress(text: string): boolean {
-  return /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(text) || isChecksumAddress(text)
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return false
+  const digits = text.slice(2)
+  const hasOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase()
+  return hasOneCase || toChecksumAddress(text) === text
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
 import { allow, type Denial, type Session, type Verdict } from '@gatewright/kernel'
-import { nearestName, nearestNameOf, shownName, type Surface } from '@gatewright/kernel/internal'
+import { nearestName, shownName, type Surface } from '@gatewright/kernel/internal'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import { parsePolicy, type Policy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
@@ -48,7 +48,7 @@ export function parseRequestedScopes(
   const { scopes, ignored } = read.value
   const unknown = scopes.find(name => !catalogue.has(name))
   if (unknown === undefined) return allow({ scopes, ignored })
-  const near = nearestName(unknown, catalogue.names)
+  const near = nearestName(catalogue.names)(unknown)
   const meant = near === undefined ? '' : `; did you mean ${near}?`
   const message = `${field} has an unknown scope: ${JSON.stringify(shownName(unknown))}${meant}`
   return deny('invalid_request', message, { field })
@@ -95,7 +95,7 @@ function denyMisspelt(
     ['denyOperations', denyOperations],
     ...limits.map(({ operations }, index) => [`limits[${index}].operations`, operations] as const),
   ]
-  const [nearestTag, nearestOperation] = [nearestNameOf(tags), nearestNameOf(known)]
+  const [nearestTag, nearestOperation] = [nearestName(tags), nearestName(known)]
   for (const [name, operations] of lists) {
     for (const unknown of new Set(operations)) {
       if (known.includes(unknown) || tags.includes(unknown)) continue

@@ -1,5 +1,5 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
-import { heldKeysOf, isoOrNull, listOperatorActions } from '@gatewright/host/internal'
+import { heldKeysOf, isoOrNull, operatorActions } from '@gatewright/host/internal'
 import type { KeyRecord } from '@gatewright/session-issuer'
 import { readUserMoney } from '../modules/balances/user-money.ts'
 import { openCardsOfKeys } from '../modules/cards/ended-keys.ts'
@@ -40,7 +40,7 @@ export async function describeAccount(
   const { keys } = await backend.issuer.keys.load(accountId)
   const sessions = await liveSessionsOf(backend.issuer, accountId, now)
   const open = await cards.page(sql, accountId, { after: 0, limit: MOST + 1, open: true })
-  const actions = await listOperatorActions(sql, MOST_ACTIONS, accountId)
+  const actions = await operatorActions.list(sql, MOST_ACTIONS, accountId)
   return allow({
     ...owner,
     money: owner.kind === 'user' ? await moneyOf(services, accountId) : null,

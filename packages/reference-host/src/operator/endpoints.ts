@@ -1,14 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { isStorableText } from '@gatewright/kernel/internal'
 import {
-  decisionsOverTime,
-  storesOverTime,
-  countJobs,
-  decideLostRun,
-  describeLostRuns,
+  describedJobs,
+  describedLostRuns,
   isoOrNull,
-  listJobs,
   listLostHistory,
+  overTime,
 } from '@gatewright/host/internal'
 import { isReference } from '../modules/command-arguments.ts'
 import { isNote } from '@gatewright/idempotency-store/internal'
@@ -40,7 +37,7 @@ export interface OperatorEndpoint {
   ): Promise<Verdict<object, OperatorDenial>>
 }
 
-type OperatorDecision = Parameters<typeof decideLostRun>[2]
+type OperatorDecision = Parameters<typeof describedLostRuns.decide>[2]
 
 /** How many rows a list on the page has at most. The commands print more. */
 const MOST = 100
@@ -63,7 +60,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       const { ready, dependencies } = await services.readiness.check()
       return { ready, dependencies, feedAgeSeconds: feed.ageSeconds() ?? null }
     }),
-    get('decisions', () => decisionsOverTime(history, clock.now())),
+    get('decisions', () => overTime.decisions(history, clock.now())),
     get('refusals', () => topRefusals(services)),
     {
       method: 'GET',
@@ -71,10 +68,10 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       parameters: ['outcome', 'operation', 'rule', 'code', 'account', 'key'],
       response: (_, query) => listRequests(services, query),
     },
-    get('stores', () => storesOverTime(history, clock.now())),
+    get('stores', () => overTime.stores(history, clock.now())),
     get('jobs', async () => {
-      const kinds = await countJobs(jobs, clock.now())
-      const { rows, more } = firstRows(await listJobs(jobs, MOST + 1))
+      const kinds = await describedJobs.count(jobs, clock.now())
+      const { rows, more } = firstRows(await describedJobs.list(jobs, MOST + 1))
       return { kinds, jobs: rows, more }
     }),
     get('attention', async () => ({ attention: await countAttention(services.sql, clock.now()) })),
@@ -104,7 +101,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return aliasesInUse(await reportAliases(services.aliasUsage, clock.now()))
     }),
     get('lost-runs', async () => {
-      const { runs, next } = await describeLostRuns(lostRuns, { limit: MOST })
+      const { runs, next } = await describedLostRuns.list(lostRuns, { limit: MOST })
       return { runs, more: next !== undefined }
     }),
     get('lost-history', async () => {
@@ -196,7 +193,7 @@ async function resolveRun(
   if (typeof run !== 'string') return deny('invalid_request', 'run must be a text', { field: 'run' })
   const decision = decisionOf(given)
   if (!decision.ok) return decision
-  return (await decideLostRun(lostRuns, run, decision.value))
+  return (await describedLostRuns.decide(lostRuns, run, decision.value))
     ? allow({ run, outcome: decision.value.outcome })
     : deny('invalid_state', 'this run is not lost, or somebody has decided about it already')
 }

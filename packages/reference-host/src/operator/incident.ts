@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { isStorableText } from '@gatewright/kernel/internal'
-import { recordOperatorAction } from '@gatewright/host/internal'
+import { operatorActions } from '@gatewright/host/internal'
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
 import type { ApiKey } from '@gatewright/session-issuer'
 import {
@@ -129,7 +129,7 @@ function record(
   { command, note }: Done,
 ): Promise<void> {
   const name = label === null ? id : `${id} (${label})`
-  return recordOperatorAction(sql, {
+  return operatorActions.record(sql, {
     at: clock.now(),
     command,
     accountId,

@@ -1,4 +1,5 @@
 import { money } from '@gatewright/host/internal'
+import { WINDOW_WORDS } from '@gatewright/scope-guard/internal'
 
 /** A limit on money or calls: a cap of a policy, with what is used of it where that is known. */
 export interface Limit {
@@ -15,16 +16,7 @@ export interface Limit {
 const THRESHOLD = 'approveAboveCents'
 const isThreshold = ({ rule }: Limit): boolean => rule === THRESHOLD
 
-const SPANS: Readonly<Record<string, string>> = {
-  operation: 'at once',
-  day: 'a day',
-  week: 'a week',
-  month: 'a month',
-  '24h': 'in 24 hours',
-  '7d': 'in 7 days',
-  '30d': 'in 30 days',
-  total: 'in total',
-}
+const SPANS: Readonly<Record<string, string>> = WINDOW_WORDS
 
 /** Returns the limits that a policy document states. Nothing is known of what is used. */
 export function limitsOf(document: unknown): Limit[] {

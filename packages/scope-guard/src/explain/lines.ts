@@ -1,4 +1,4 @@
-import { blockMessage, dollars, utcMinute, WINDOWS } from '../policies/block-words.ts'
+import { blockMessage, dollars, utcMinute, WINDOW_WORDS } from '../policies/block-words.ts'
 import type { PredicateResult } from '../policies/predicates.ts'
 import { isRolling } from '../policies/rolling.ts'
 import type { ExplainedRule, Explanation } from './explanation.ts'
@@ -62,8 +62,8 @@ function capWords(
     window === 'operation'
       ? `${rule === 'approveAboveCents' ? 'approval above' : 'at most'} ${size(cap)} at once`
       : used === undefined
-        ? `${size(cap)} ${WINDOWS[window]}, which this server cannot count`
-        : `${size(remaining)} left of ${size(cap)} ${WINDOWS[window]}`
+        ? `${size(cap)} ${WINDOW_WORDS[window]}, which this server cannot count`
+        : `${size(remaining)} left of ${size(cap)} ${WINDOW_WORDS[window]}`
   return [
     left,
     ...(held > 0 ? [`${size(held)} held for open calls`] : []),

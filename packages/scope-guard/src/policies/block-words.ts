@@ -81,12 +81,12 @@ export function exceededMessage(
       each.operations === undefined,
   )
   const too = equal === undefined ? '' : ` (${(SUBJECTS[equal.rule] ?? 'Spending').toLowerCase()} too)`
-  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}${too}: ${left} left${requested}. ${resets(counter, resetsAt)}`
+  return `${what} with this key ${verb} limited to ${size} ${WINDOW_WORDS[window]}${too}: ${left} left${requested}. ${resets(counter, resetsAt)}`
 }
 
 const SUBJECTS: Readonly<Record<string, string>> = { dailyWithdrawalCapCents: 'Withdrawals' }
-/** How a window is spelled after an amount. */
-export const WINDOWS = {
+/** How each window is spelled after an amount, in the order in which lists name them. */
+export const WINDOW_WORDS = {
   operation: 'at once',
   day: 'a day',
   week: 'a week',

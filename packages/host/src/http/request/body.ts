@@ -34,7 +34,7 @@ function withNearest({ body }: Pick<Operation, 'body'>, value: unknown, problem:
   const above = problem.path.slice(0, -1).join('.')
   for (const { path } of unknownMembers(body, value)) {
     const name = path.at(-1) as string
-    if (path.slice(0, -1).join('.') !== above || nearestName(name, [missing]) === undefined) continue
+    if (path.slice(0, -1).join('.') !== above || nearestName([missing])(name) === undefined) continue
     const hint = `${shownName(name)} is not a known member; did you mean ${missing}?`
     return { ...problem, message: `${problem.message}: ${hint}` }
   }

@@ -1,7 +1,7 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand, type Command, UsageError, type CommandArguments } from '@gatewright/host/cli'
 import { instantArgument, integerArgument, isoOrNull, reportElapsed } from '@gatewright/host/internal'
-import type { AuditPosition } from '@gatewright/session-issuer/internal'
+import type { ListPosition } from '@gatewright/session-issuer/internal'
 import { accountOf } from '../find-account.ts'
 
 const MAX_ROWS = 1000
@@ -58,7 +58,7 @@ function limitOf({ limit = '100' }: CommandArguments['options']): number {
   return integerArgument('--limit', limit, 1, MAX_ROWS)
 }
 
-function positionOf(before: string): AuditPosition {
+function positionOf(before: string): ListPosition {
   const [at = '', id = ''] = before.split('/')
   return { at: instantArgument('--before', at), id }
 }

@@ -1,6 +1,6 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import type { ApiKey, AuditEntry } from '@gatewright/session-issuer'
-import type { AuditPosition } from '@gatewright/session-issuer/internal'
+import type { ListPosition } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import {
@@ -133,7 +133,7 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
       const seesAll = isRoot && keyId === undefined && !action
       const { rows, next } = seesAll
         ? await read(limit)
-        : await searchPage<AuditEntry, { at: EpochMs; id: string }>({
+        : await searchPage<AuditEntry, ListPosition>({
             limit,
             read,
             placeOf: ({ at, id }) => ({ at, id }),
@@ -157,14 +157,14 @@ async function readRows(
     to = Number.MAX_SAFE_INTEGER,
     most,
   }: {
-    readonly after?: Required<AuditPosition>
+    readonly after?: ListPosition
     readonly from?: EpochMs | undefined
     readonly to?: EpochMs | undefined
     readonly most: number
   },
 ): Promise<{
   readonly rows: readonly AuditEntry[]
-  readonly next: { readonly at: EpochMs; readonly id: string } | undefined
+  readonly next: ListPosition | undefined
 }> {
   const start = after === undefined || after.at >= to ? { at: to } : after
   const found = await issuer.listAudit(accountId, most, start)

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { type Fields, isoOrNull } from '@gatewright/host/internal'
+import { isoOrNull } from '@gatewright/host/internal'
 import type { CommandOutput } from '@gatewright/host/cli'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import { type Limit, rightsSentence } from '../../product/limit-words.ts'
@@ -54,7 +54,7 @@ const SAID = new Set([
 export function keyFields(
   { policies, createdBy, rotatedBy, ...key }: ShownKey,
   caps: readonly Limit[],
-): Fields {
+): Readonly<Record<string, unknown>> {
   const documents = policies.map(({ document }) => document)
   const rules = documents.flatMap(document => Object.entries(document ?? {}))
   const known = Object.entries(key).filter(([, value]) => value !== null)

@@ -1,7 +1,7 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { EpochMs } from '@gatewright/kernel'
 import { transactions, type HostServices } from '@gatewright/host'
-import { accountsThatDiffer, money, recordOperatorAction, reportElapsed } from '@gatewright/host/internal'
+import { accountsThatDiffer, money, operatorActions, reportElapsed } from '@gatewright/host/internal'
 import { type BalanceLeg, type MissingTransaction, findTransactionGaps } from './missing-transactions.ts'
 import { CommandError, type Command } from '@gatewright/host/cli'
 import { heldMoney } from '../../product/held-money.ts'
@@ -73,7 +73,7 @@ export async function writeMissing(
     const added = await db.transaction(async tx => {
       if (!(await transactions.add(tx, entry, createdAt))) return false
       const detail = `wrote the transaction of ${describeEntry(each)}`
-      await recordOperatorAction(tx, {
+      await operatorActions.record(tx, {
         at: now,
         command: 'ledger repair',
         accountId: entry.accountId,

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
-import { recordOperatorAction } from '@gatewright/host/internal'
+import { operatorActions } from '@gatewright/host/internal'
 import { appendOperatorAudit } from '@gatewright/session-issuer/internal'
 
 /** When an account is frozen or unfrozen, and what is recorded of who did it and why. */
@@ -62,7 +62,7 @@ function setFrozen(
     })
     const command = frozen ? 'accounts freeze' : 'accounts unfreeze'
     const detail = [frozen ? 'frozen' : 'unfrozen', note].filter(Boolean).join(' ')
-    await recordOperatorAction(tx, { at: now, command, accountId, detail })
+    await operatorActions.record(tx, { at: now, command, accountId, detail })
     return true
   })
 }

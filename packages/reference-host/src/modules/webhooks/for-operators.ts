@@ -1,13 +1,13 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import { isoOrNull, recordOperatorAction } from '@gatewright/host/internal'
+import { isoOrNull, operatorActions } from '@gatewright/host/internal'
 import { endpoints, stateOf, type Endpoint } from './endpoints.ts'
 import { publishedEvents } from './published-events.ts'
 import { retries, type Retry } from './retries.ts'
 
 /** Records what an operator did, in the transaction of its change. */
 export const recordAction = (tx: SqlQueries, command: string, detail: string, at: EpochMs): Promise<void> =>
-  recordOperatorAction(tx, { at, command, accountId: '', detail })
+  operatorActions.record(tx, { at, command, accountId: '', detail })
 
 /** An endpoint in the output for operators. */
 export function describeEndpoint(endpoint: Endpoint) {
