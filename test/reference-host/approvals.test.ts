@@ -1,11 +1,12 @@
 // A payment that waits for the owner of the account, from the refusal to the payment.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { race } from '@gatewright/kernel/testing'
+import { manualClock, race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, openTestHost } from '../harness/host.ts'
 import { keyBelow } from './harness/card-payments.ts'
 import { newMoneyUser } from './harness/money.ts'
+import { startOpenHost } from './harness/open-host.ts'
 
 const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 const { send } = host
@@ -94,6 +95,97 @@ t.test('of simultaneous decisions one counts, and a denied payment says so', asy
     t.ok((status === 200) === (approved === (index % 2 === 1)), `${index}: ${status}`)
   t.match(await pay(agent.token, key), approved ? { status: 200 } : { body: { error: 'approval_denied' } })
 })
+
+const kinds = async (user: typeof owner): Promise<unknown[]> => {
+  const { body } = await user.read('/notifications?limit=100')
+  return (body.data['notifications'] as { kind: string }[]).map(({ kind }) => kind)
+}
+
+t.test('the audit says who approved and who denied what', async t => {
+  const agent = await keyBelow(send, owner.token, policy)
+  const asked = [await pay(agent.token), await pay(agent.token)].map(({ body }) => body['approvalId'])
+  await decide(owner.token, asked[0], 'approve')
+  await decide(owner.token, asked[1], 'deny')
+  await decide(owner.token, asked[1], 'deny')
+  const { body } = await owner.read('/audit?action=approval.approve,approval.deny&limit=2')
+  const by = { by: 'session', keyId: String, sessionId: String }
+  t.match(body.data['rows'], [
+    {
+      ...by,
+      action: 'approval.deny',
+      target: asked[1],
+      text: `denied the payment that waited as ${String(asked[1])}.`,
+    },
+    { ...by, action: 'approval.approve', target: asked[0] },
+  ])
+})
+
+t.test('revoking or pausing a key ends what it and the keys below it ask for', async t => {
+  for (const end of ['revoke', 'pause'] as const) {
+    const user = await newMoneyUser(send)
+    await user.fund(100_000)
+    const agent = await keyBelow(send, user.token, policy)
+    const below = await keyBelow(send, agent.token, {})
+    const beside = await keyBelow(send, user.token, policy)
+    const asked = []
+    for (const { token } of [agent, below, beside]) asked.push((await pay(token)).body['approvalId'])
+    await decide(user.token, asked[0], 'approve')
+    const ended = await send(`/user/v1/keys/${agent.keyId}${end === 'pause' ? '/pause' : ''}`, {
+      method: end === 'pause' ? 'POST' : 'DELETE',
+      headers: bearer(user.token),
+    })
+    t.match(ended, { status: 200 })
+    t.equal((await kinds(user)).filter(kind => kind === 'approval.expired').length, 2)
+    if (end === 'pause')
+      await send(`/user/v1/keys/${agent.keyId}/resume`, { method: 'POST', headers: bearer(user.token) })
+    t.same(
+      (await waiting(user.token)).map(({ id }) => id),
+      [asked[2]],
+      'also after it works again',
+    )
+  }
+})
+
+t.test(
+  'an approval that expires undecided or unused is reported once, at the instant and not before',
+  async t => {
+    const clock = manualClock(Date.UTC(2026, 5, 1))
+    const { host: timed, close } = await startOpenHost(clock)
+    t.teardown(close)
+    const user = await newMoneyUser(timed.send, clock.now())
+    const payee = await newMoneyUser(timed.send, clock.now())
+    await user.fund(100_000)
+    const agent = await keyBelow(timed.send, user.token, policy)
+    const ask = (key: string) =>
+      timed.send('/user/v1/payments', {
+        body: { to: { walletAddress: payee.address }, amountCents: 6000 },
+        headers: { ...bearer(agent.token), 'idempotency-key': key },
+      })
+    const judge = (id: unknown, name: string) =>
+      timed.send(`/user/v1/approvals/${String(id)}/${name}`, { body: {}, headers: bearer(user.token) })
+    const asked = []
+    const keys = ['undecided', 'unused', 'denied', 'used'].map(name => `${name}-${randomUUID()}`)
+    for (const key of keys) asked.push((await ask(key)).body['approvalId'])
+    await judge(asked[1], 'approve')
+    await judge(asked[2], 'deny')
+    await judge(asked[3], 'approve')
+    t.match(await ask(keys[3] as string), { status: 200 })
+    const expired = async (): Promise<unknown[]> => {
+      await timed.chore('collect garbage')
+      const { body } = await user.read('/notifications?limit=100')
+      const found = body.data['notifications'] as { kind: string; subject: { id: string }; at: string }[]
+      return found.filter(({ kind }) => kind === 'approval.expired')
+    }
+    clock.advance(3_600_000 - 1)
+    t.same(await expired(), [])
+    clock.advance(1)
+    const at = new Date(clock.now()).toISOString()
+    t.equal((await expired()).length, 2)
+    t.match(JSON.stringify(await expired()), at)
+    t.equal((await expired()).length, 2, 'once')
+    t.match(await judge(asked[0], 'approve'), { status: 404 })
+  },
+)
 
 t.test('a key that is revoked meanwhile neither pays nor is decided about', async t => {
   const agent = await keyBelow(send, owner.token, policy)

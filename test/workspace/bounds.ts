@@ -76,7 +76,11 @@ const DAY = 'response 24 h'
 const GOOD = 'for good; response 24 h'
 const account = { limit: 'account', until: GOOD } as const
 const inPlace = { limit: 'account', until: 'until the next one replaces it' } as const
-const decided = { limit: 'account', until: 'an hour; the event 30 days', bytes: 800 } as const
+const decided = {
+  limit: 'account',
+  until: 'an hour; the event 30 days, the audit row 90',
+  bytes: 1300,
+} as const
 const nothing = { keeps: 'nothing', bytes: 0, until: '' } as const
 const AUTHORIZATION = 'an authorization, its events, transactions and counters'
 const authorization = { ...account, requiresIdentity: true } as const
@@ -197,8 +201,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     bytes: 6000,
     requiresIdentity: true,
   },
-  'user approvals.approve': { ...decided, keeps: 'an event, and who approved' },
-  'user approvals.deny': { ...decided, keeps: 'an event, and who denied' },
+  'user approvals.approve': { ...decided, keeps: 'an event, an audit row, and who approved' },
+  'user approvals.deny': { ...decided, keeps: 'an event, an audit row, and who denied' },
   'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 2900 },
   'user bills.pay': {
     ...account,

@@ -84,13 +84,14 @@ export type Collector = (limit: number) => Promise<number>
 
 /** What is deleted when it has expired or ended: the rows of every host, then those of its modules. */
 export function collectorsOf(services: HostServices): readonly Collector[] {
-  const { backend, clock, config } = services
-  const { nonces, sql, idempotency, spend, approvals, aliasUsage } = backend
+  const { backend, clock, config, approvals } = services
+  const { nonces, sql, idempotency, spend, aliasUsage } = backend
   return [
     limit => nonces.collect(limit, clock.now()),
     limit => idempotency(sql).collect(limit, clock.now()),
     limit => spend(sql).collect(limit, clock.now()),
-    limit => approvals(sql).collect(limit, clock.now()),
+    async limit => (await approvals.expire(limit, clock.now())).length,
+    limit => approvals.collect(limit, clock.now()),
     limit => aliasUsage.collect(limit, clock.now() - ALIAS_USAGE_MS),
     limit => collectHeartbeats(sql, limit, clock.now()),
     limit => collectMessages(sql, limit, clock.now()),

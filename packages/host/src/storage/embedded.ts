@@ -1,13 +1,15 @@
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
-import { fromSqlite } from '@gatewright/kernel/sql'
+import { fromSqlite, type SqlQueries } from '@gatewright/kernel/sql'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
+import type { ApprovalStorage } from '@gatewright/scope-guard'
 import { sqliteApprovals, sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
 import { sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
 import type { Backend, DatabaseOptions } from './backend.ts'
+import { withdrawApprovals } from '../records/approvals.ts'
 import { migrateAll } from './migrate-all.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -31,14 +33,18 @@ export function embeddedBackend(
   const writer = connect('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
   const reader = connect('pragma query_only = on; pragma busy_timeout = 1000')
   const sql = fromSqlite(writer, reader)
+  const approvals = (tx: SqlQueries): ApprovalStorage => sqliteApprovals(tx)
   return {
     sql,
     nonces: sqliteNonces(sql),
-    issuer: sqliteCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
+    issuer: sqliteCredentials(sql, {
+      encryptionKey: secrets.signingKeyEncryptionKey,
+      withinCommit: withdrawApprovals(approvals),
+    }),
     feed: sqlRevocationFeed(sql),
     idempotency: tx => sqliteIdempotency(tx),
     spend: tx => sqliteSpends(tx),
-    approvals: tx => sqliteApprovals(tx),
+    approvals,
     aliasUsage: sqliteAliasUsage(sql),
     checks: {},
     assertRoom: () => assertRoom(dataDir),

@@ -1,15 +1,17 @@
 import { hostname } from 'node:os'
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
-import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { RetryReason } from '@gatewright/kernel/internal/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
+import type { ApprovalStorage } from '@gatewright/scope-guard'
 import { postgresApprovals, postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { postgresNonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
 import type { Backend, DatabaseOptions } from './backend.ts'
 import { inTime } from './in-time.ts'
+import { withdrawApprovals } from '../records/approvals.ts'
 import { migrateAll } from './migrate-all.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -68,17 +70,21 @@ export function postgresBackend(
   const sql = fromPgPool(pool, { ...shared, prepare })
   // A pooler in transaction mode passes no notifications on.
   const listenAt = listenUrl ?? (prepare ? url : undefined)
+  const approvals = (tx: SqlQueries): ApprovalStorage => postgresApprovals(tx)
   return {
     sql,
     nonces: postgresNonces(sql),
-    issuer: postgresCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
+    issuer: postgresCredentials(sql, {
+      encryptionKey: secrets.signingKeyEncryptionKey,
+      withinCommit: withdrawApprovals(approvals),
+    }),
     feed: sqlRevocationFeed(
       sql,
       listenAt === undefined ? {} : { subscribe: (channel, listener) => listen(listenAt, channel, listener) },
     ),
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
-    approvals: tx => postgresApprovals(tx),
+    approvals,
     aliasUsage: postgresAliasUsage(sql),
     checks: {},
     migrate: plan =>

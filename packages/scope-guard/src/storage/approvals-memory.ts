@@ -70,19 +70,29 @@ export function memoryApprovals(options: MemoryOptions = {}): ApprovalStorage {
       entries.set(key, { approval: { ...entry.approval, state: 'used' }, effectId })
       return true
     },
-    async withdraw(accountId, keyId, now) {
-      const ended = openOf(accountId, now).filter(({ request }) => request.keyId === keyId)
+    async withdraw(accountId, keyIds, now) {
+      const ended = openOf(accountId, now).filter(({ request }) => keyIds.includes(request.keyId))
       for (const { id } of ended) entries.delete(keyOf(accountId, id))
-      return ended.length
+      return ended.sort(oldestFirst)
+    },
+    async expire(limit, now) {
+      const due = [...entries.values()].flatMap(({ approval }) =>
+        approval.expiresAt <= now && isUndecidedOrUnused(approval) ? [approval] : [],
+      )
+      const ended = due.sort((a, b) => a.expiresAt - b.expiresAt).slice(0, limit)
+      for (const { id, request } of ended) entries.delete(keyOf(request.accountId, id))
+      return ended
     },
     collect: async (limit, now) => drop(now - GRACE_MS, limit),
   }
 }
 
 /** Whether an approval may still be decided or used. */
-function isOpen({ state, expiresAt }: Approval, now: EpochMs): boolean {
-  return (state === 'pending' || state === 'approved') && now < expiresAt
+function isOpen(approval: Approval, now: EpochMs): boolean {
+  return isUndecidedOrUnused(approval) && now < approval.expiresAt
 }
+
+const isUndecidedOrUnused = ({ state }: Approval): boolean => state === 'pending' || state === 'approved'
 
 /** Sorts approvals by when they were asked for. */
 const oldestFirst = (a: Approval, b: Approval): number =>

@@ -76,8 +76,17 @@ export interface ApprovalStorage {
    */
   use(accountId: string, id: string, effectId: string, now: EpochMs): Promise<boolean>
 
-  /** Ends the open approvals of a key, such as one that is revoked, and returns how many. A simultaneous `use` takes effect, or finds none. */
-  withdraw(accountId: string, keyId: string, now: EpochMs): Promise<number>
+  /**
+   * Ends the open approvals of keys, such as one that is revoked and the keys below it, and returns them as they were. A simultaneous `use` or
+   * decision takes effect before, or finds none.
+   */
+  withdraw(accountId: string, keyIds: readonly string[], now: EpochMs): Promise<readonly Approval[]>
+
+  /**
+   * Ends up to `limit` approvals, of all accounts, that were open when they expired, and returns them as they were: each once, whoever calls at the same
+   * time. Stores that expire entries themselves do nothing and return none.
+   */
+  expire(limit: number, now: EpochMs): Promise<readonly Approval[]>
 
   /**
    * Deletes up to `limit` approvals that expired at least `GRACE_MS` before `now`, and returns how many. Stores that expire entries

@@ -75,15 +75,16 @@ redis.call('ZREM', opened, id)
 return 1
 `)
 
-/** ARGV: now, the digest of the key. Replies how many were ended. */
+/** ARGV: now, the digests of the keys. Replies the approvals that were ended. */
 const WITHDRAW: RedisScript = redisScript(`${FUNCTIONS}
 sweep()
-local ended = 0
+local owners, ended = {}, {}
+for at = 2, #ARGV do owners[ARGV[at]] = true end
 for _, id in ipairs(redis.call('ZRANGE', opened, 0, -1)) do
-  if redis.call('HGET', key(id), 'owner') == ARGV[2] then
+  if owners[redis.call('HGET', key(id), 'owner')] then
+    ended[#ended + 1] = whole(id)
     redis.call('DEL', key(id))
     redis.call('ZREM', opened, id)
-    ended = ended + 1
   end
 end
 return ended
@@ -114,8 +115,7 @@ export function redisApprovals(client: RedisClient, options: StorageOptions = {}
       return reply.length === 0 ? undefined : readApproval(reply)
     },
     async list(accountId, now) {
-      const found = listOf(await run(accountId, LIST, now)).map(readApproval)
-      return found.sort((a, b) => a.requestedAt - b.requestedAt || (a.id < b.id ? -1 : 1))
+      return readApprovals(await run(accountId, LIST, now))
     },
     async decide(accountId, id, { state, by }, now) {
       const [outcome, approval] = listOf(await run(accountId, DECIDE, now, id, state, decidedText(by)))
@@ -128,11 +128,10 @@ export function redisApprovals(client: RedisClient, options: StorageOptions = {}
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
       return reply === 1
     },
-    async withdraw(accountId, keyId, now) {
-      const ended = await run(accountId, WITHDRAW, now, keyDigest(keyId))
-      if (!Number.isSafeInteger(ended)) throw malformedReply('redis', 'a number')
-      return ended as number
+    async withdraw(accountId, keyIds, now) {
+      return readApprovals(await run(accountId, WITHDRAW, now, ...keyIds.map(keyDigest)))
     },
+    expire: async () => [],
     collect: async () => 0,
   }
 }
@@ -140,6 +139,12 @@ export function redisApprovals(client: RedisClient, options: StorageOptions = {}
 function listOf(reply: unknown): readonly unknown[] {
   if (!Array.isArray(reply)) throw malformedReply('redis', 'a list')
   return reply
+}
+
+/** Reads a list of approvals, oldest first. */
+function readApprovals(reply: unknown): readonly Approval[] {
+  const found = listOf(reply).map(readApproval)
+  return found.sort((a, b) => a.requestedAt - b.requestedAt || (a.id < b.id ? -1 : 1))
 }
 
 function readApproval(reply: unknown): Approval {

@@ -5,7 +5,8 @@ import type { Approval, ApprovalStorage } from './approvals-port.ts'
 import { approvalOf, decidedText, requestText } from './approvals-text.ts'
 
 const COLUMNS = 'id, request, state, requested_at, expires_at, decided_by, decided_at'
-const IS_OPEN = `state in ('pending', 'approved') and expires_at > `
+const UNDECIDED_OR_UNUSED = `state in ('pending', 'approved')`
+const IS_OPEN = `${UNDECIDED_OR_UNUSED} and expires_at > `
 
 /**
  * Stores approvals by plain statements. `open` is one transaction, which locks the approvals of the account; the others are one or two
@@ -25,6 +26,10 @@ export function sqlApprovals(db: SqlClient | SqlQueries, prefix: string): Approv
       [account, id, now],
     )
     return found[0] && readRow(found[0])
+  }
+  const list = async (accountId: string, now: EpochMs): Promise<readonly Approval[]> => {
+    const text = `select ${COLUMNS} from ${table} where account = $1 and ${IS_OPEN} $2 order by requested_at, id`
+    return (await rows(db, text, [keyDigest(accountId), now])).map(readRow)
   }
   const { clause, proposed } = upsert(db, 'account, id')
   const replaced = [
@@ -59,10 +64,7 @@ export function sqlApprovals(db: SqlClient | SqlQueries, prefix: string): Approv
       return 'transaction' in db ? db.transaction(ask) : ask(db)
     },
     find: (accountId, id, now) => find(db, keyDigest(accountId), id, now),
-    async list(accountId, now) {
-      const text = `select ${COLUMNS} from ${table} where account = $1 and ${IS_OPEN} $2 order by requested_at, id`
-      return (await rows(db, text, [keyDigest(accountId), now])).map(readRow)
-    },
+    list,
     async decide(accountId, id, { state, by }, now) {
       const account = keyDigest(accountId)
       const text = `update ${table} set state = $3, decided_by = $4, decided_at = $5
@@ -78,9 +80,20 @@ export function sqlApprovals(db: SqlClient | SqlQueries, prefix: string): Approv
       const used = await rows(db, text, [keyDigest(accountId), id, keyDigest(effectId), now])
       return used.length > 0
     },
-    async withdraw(accountId, keyId, now) {
-      const text = `delete from ${table} where account = $1 and key_id = $2 and ${IS_OPEN} $3 returning id`
-      return (await rows(db, text, [keyDigest(accountId), keyDigest(keyId), now])).length
+    async withdraw(accountId, keyIds, now) {
+      const text = `delete from ${table} where account = $1 and id = $2 and ${IS_OPEN} $3 returning ${COLUMNS}`
+      const ended: Approval[] = []
+      for (const { id, request } of await list(accountId, now)) {
+        if (!keyIds.includes(request.keyId)) continue
+        ended.push(...(await rows(db, text, [keyDigest(accountId), id, now])).map(readRow))
+      }
+      return ended
+    },
+    async expire(limit, now) {
+      const due = `${UNDECIDED_OR_UNUSED} and expires_at <= $1`
+      const taken = await takesDue(db, { table, key: 'account, id', due, order: 'expires_at', limit: '$2' })
+      const text = `delete from ${table} where ${taken} returning ${COLUMNS}`
+      return (await rows(db, text, [now, limit])).map(readRow)
     },
     async collect(limit, now) {
       const due = 'expires_at <= $1'

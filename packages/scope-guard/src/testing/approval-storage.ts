@@ -201,20 +201,92 @@ export function approvalStorageContract(
       await connection(0).open(asked(account, 'other', { keyId: 'key_2' }), 9)
       await connection(0).decide(account, id, approve, NOW)
       const [ended, used] = await Promise.all([
-        connection(0).withdraw(account, 'key_1', NOW),
+        connection(0).withdraw(account, ['key_0', 'key_1'], NOW),
         connection(1).use(account, id, 'e', NOW),
       ])
-      assert.equal(ended, used ? 1 : 2)
+      const endedIds = ended.map(({ id: each }) => each).sort()
+      assert.deepEqual(endedIds, [approvalId('pending'), ...(used ? [] : [id])].sort())
+      assert.equal(ended.find(({ id: each }) => each === id)?.state, used ? undefined : 'approved')
       assert.equal(await connection(1).use(account, id, 'e', NOW), used)
       assert.equal((await connection(0).decide(account, approvalId('pending'), approve, NOW)).outcome, 'gone')
       const [left, ...more] = await connection(0).list(account, NOW)
       assert.ok(left?.request.keyId === 'key_2' && more.length === 0)
+      assert.equal((await connection(0).withdraw(account, ['key_1', 'key_2'], NOW)).length, 1, 'of both keys')
+    })
+
+    test('ends an approval of a revoked key, or lets it be decided before, when both come at once', async (connection, account) => {
+      for (let round = 0; round < 6; round++) {
+        const ask = asked(account, `round ${round}`)
+        await connection(0).open(ask, 9)
+        const [ended, decided] = await Promise.all([
+          connection(round).withdraw(account, ['key_1'], NOW),
+          connection(round + 1).decide(account, ask.id, round % 2 ? approve : deny, NOW),
+        ])
+        const was = decided.outcome === 'decided' ? decided.approval.state : undefined
+        const left = await connection(0).find(account, ask.id, NOW)
+        if (was === 'denied') assert.ok(ended.length === 0 && left?.state === 'denied')
+        else assert.deepEqual([ended.length, left], [1, undefined], 'also one that was just approved')
+        assert.equal(await connection(1).use(account, ask.id, 'e', NOW), false)
+      }
+    })
+
+    test('reports each approval that expires undecided or unused, once and not before the instant', async (connection, account, expiresNatively) => {
+      if (expiresNatively) return assert.deepEqual(await connection(0).expire(100, ENDS), [])
+      const states = ['pending', 'approved', 'denied', 'used']
+      for (const each of states) await connection(0).open(asked(account, each), 9)
+      for (const each of states.slice(1))
+        await connection(0).decide(account, approvalId(each), each === 'denied' ? deny : approve, NOW)
+      await connection(0).use(account, approvalId('used'), 'e', NOW)
+      const later = { ...asked(account, 'later'), expiresAt: ENDS + 1 }
+      await connection(0).open(later, 9)
+      const expired = async (now: number): Promise<readonly Approval[]> => {
+        const found = await race(4, index => connection(index).expire(10_000, now))
+        return found.flat().filter(({ request }) => request.accountId === account)
+      }
+      assert.deepEqual(await expired(ENDS - 1), [])
+      const ended = await expired(ENDS)
+      assert.deepEqual(ended.map(({ state }) => state).sort(), ['approved', 'pending'])
+      assert.deepEqual(await expired(ENDS), [])
+      assert.equal(await connection(0).find(account, approvalId('pending'), ENDS - 1), undefined)
+      assert.equal(
+        await connection(0).use(account, approvalId('approved'), 'e', ENDS - 1),
+        false,
+        'by a slow clock',
+      )
+      assert.equal(await connection(0).use(account, approvalId('used'), 'e', ENDS - 1), true)
+      assert.deepEqual(
+        (await expired(ENDS + 1)).map(({ id: each }) => each),
+        [later.id],
+      )
+    })
+
+    test('expires an approval, or lets it be used before, when hosts with two clocks come at once', async (connection, account, expiresNatively) => {
+      if (expiresNatively) return
+      for (let round = 0; round < 6; round++) {
+        const ask = asked(account, `round ${round}`)
+        await connection(0).open(ask, 9)
+        await connection(0).decide(account, ask.id, approve, NOW)
+        const [ended, used] = await Promise.all([
+          connection(round).expire(10_000, ENDS),
+          connection(round + 1).use(account, ask.id, 'e', ENDS - 1),
+        ])
+        const isExpired = ended.some(each => each.request.accountId === account && each.id === ask.id)
+        assert.notEqual(isExpired, used)
+      }
+    })
+
+    test('expires at most as many approvals as it is asked to', async (connection, account, expiresNatively) => {
+      if (expiresNatively) return
+      const early = { requestedAt: NOW - 2_000_000_000, expiresAt: NOW - 1_000_000_000 }
+      for (const each of ['a', 'b']) await connection(0).open({ ...asked(account, each), ...early }, 9)
+      assert.equal((await connection(0).expire(1, early.expiresAt)).length, 1)
+      assert.equal((await connection(0).expire(1, early.expiresAt)).length, 1)
     })
 
     test('finds nothing to decide or to use where nobody asked', async (connection, account) => {
       assert.deepEqual(await connection(0).decide(account, id, approve, NOW), { outcome: 'gone' })
       assert.equal(await connection(0).use(account, id, 'e', NOW), false)
-      assert.equal(await connection(0).withdraw(account, 'key_1', NOW), 0)
+      assert.deepEqual(await connection(0).withdraw(account, ['key_1'], NOW), [])
     })
 
     test('lists approvals oldest first', async (connection, account) => {

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** What was done. Each row is about the key, session or account named by `target`. */
+/** What was done. Each row is about the key, session, account or approval named by `target`. */
 export type AuditAction =
   | 'key.create'
   | 'key.change'
@@ -21,9 +21,12 @@ export type AuditAction =
   | 'session.revokeKeys'
   /** Every key and session of the account ended. */
   | 'account.revoke'
-  /** An operator froze the account, or ended that: a product writes these rows (`appendOperatorAudit`). */
+  /** An operator froze the account, or ended that: a product writes these rows and the next ones (`appendProductAudit`). */
   | 'account.freeze'
   | 'account.unfreeze'
+  /** An approval that a key asked for was decided. */
+  | 'approval.approve'
+  | 'approval.deny'
 
 /** The credential of the caller. `wallet` and `operator` have neither a key nor a session. */
 export interface AuditActor {
@@ -42,7 +45,7 @@ export interface AuditEntry extends AuditActor {
   /** The row may be deleted from this instant on. */
   readonly expiresAt: EpochMs
   readonly action: AuditAction
-  /** The id of the key, session or account. */
+  /** The id of the key, session, account or approval. */
   readonly target: string
   /** The label that a key has after the change; null where the target is not a key or has none. */
   readonly label: string | null

@@ -1,9 +1,9 @@
-import { type EpochMs, keyDigest } from '@gatewright/kernel'
+import { keyDigest } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import { DEFAULT_PREFIX, takesDue } from '@gatewright/kernel/internal/sql'
-import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
+import { auditEntryBuilder, auditNote } from '../audit.ts'
 import { AUDIT_RETENTION_DAYS } from '../limits.ts'
-import type { AuditAction, AuditEntry, AuditStorage } from './audit-port.ts'
+import type { AuditActor, AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 import { laneOfDigest, parameters } from './sql-parameters.ts'
 
@@ -34,19 +34,19 @@ export async function appendAudit(
   await rows(tx, text, entries.flatMap(auditValues))
 }
 
-/** Writes the row of what an operator did to an account, in the transaction of the change. The tables have the default prefix. */
-export async function appendOperatorAudit(
+/** Writes the row of what a product lets somebody do to an account or a row of it, in the transaction of the change. The tables have the default prefix. */
+export async function appendProductAudit(
   tx: SqlQueries,
   {
     accountId,
+    by,
     action,
+    target,
     at,
-  }: { readonly accountId: string; readonly action: AuditAction; readonly at: EpochMs },
+  }: Pick<AuditEntry, 'accountId' | 'action' | 'target' | 'at'> & { readonly by: AuditActor },
 ): Promise<void> {
   const build = auditEntryBuilder(AUDIT_RETENTION_DAYS)
-  await appendAudit(tx, DEFAULT_PREFIX, [
-    build(accountId, actorOf('operator'), auditNote(action, accountId), at),
-  ])
+  await appendAudit(tx, DEFAULT_PREFIX, [build(accountId, by, auditNote(action, target), at)])
 }
 
 /** `AuditStorage` on either SQL store. */

@@ -4,7 +4,7 @@ import { takesDue, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { sqlFeedWriter } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './parse-records.ts'
-import type { KeyRecord, KeyStorage } from './port.ts'
+import type { KeyRecord, KeyStorage, KeyWrite } from './port.ts'
 import { assertRoute, routeOfDigest } from '../route.ts'
 import { inLanes, laneOfDigest, laneOfId, laneOfPolicy, padded, parameters } from './sql-parameters.ts'
 
@@ -19,11 +19,14 @@ function toKey(row: SqlRow): KeyRecord {
   })
 }
 
+/** Writes more in the transaction of a commit of keys. */
+export type WithinCommit = (tx: SqlQueries, accountId: string, write: KeyWrite) => Promise<void>
+
 /**
  * `KeyStorage` on either SQL store. A commit is one transaction that begins with the account's revision. Accounts are
  * looked up by digest, because a partner can choose any text as an account id.
  */
-export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
+export function sqlKeyStorage(db: SqlClient, prefix: string, withinCommit: WithinCommit): KeyStorage {
   const accounts = `${prefix}accounts`
   const keys = `${prefix}keys`
   const policies = `${prefix}key_policies`
@@ -96,6 +99,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
         if (drop.length > 0)
           await deleteKeys(tx, prefix, `lane = $1 and id in (${parameters(drop.length, 2)})`, [lane, ...drop])
         await appendAudit(tx, prefix, write.audit ?? [])
+        await withinCommit(tx, accountId, write)
         return { result: true, changes: write.feed }
       })
     },

@@ -4,7 +4,7 @@ import { checkedPrefix, DEFAULT_PREFIX, type SqlDialect } from '@gatewright/kern
 import type { IssuerStorage } from './port.ts'
 import type { SqlCredentialsWithSigning } from './signing-port.ts'
 import { sqlAuditStorage } from './sql-audit.ts'
-import { sqlKeyStorage } from './sql-keys.ts'
+import { sqlKeyStorage, type WithinCommit } from './sql-keys.ts'
 import { sqlSessionStorage } from './sql-sessions.ts'
 import { sqlSigningKeyStorage } from './sql-signing.ts'
 
@@ -12,6 +12,11 @@ import { sqlSigningKeyStorage } from './sql-signing.ts'
 export interface SqlCredentialsOptions {
   /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
+  /**
+   * Writes more in the transaction of each commit of keys, after its own writes, such as the end of what a revoked key has asked for. A rejection rolls
+   * the commit back, and is thrown by the method that changed the keys. Default: nothing.
+   */
+  readonly withinCommit?: WithinCommit
 }
 
 /** Options of the SQL adapters that also hold the signing keys. */
@@ -32,10 +37,12 @@ export function sqlStorage(
 ): IssuerStorage | SqlCredentialsWithSigning {
   const {
     prefix: given,
+    withinCommit,
     encryptionKey,
     issuer,
   } = checkOptions(`${dialect}Credentials`, options, {
     prefix: { default: DEFAULT_PREFIX },
+    withinCommit: { is: 'function', default: async () => {} },
     encryptionKey: true,
     issuer: { default: 'default' },
   })
@@ -45,7 +52,7 @@ export function sqlStorage(
     )
   const prefix = checkedPrefix(given)
   const ports = {
-    keys: sqlKeyStorage(db, prefix),
+    keys: sqlKeyStorage(db, prefix, withinCommit),
     sessions: sqlSessionStorage(db, prefix),
     audit: sqlAuditStorage(db, prefix),
   }

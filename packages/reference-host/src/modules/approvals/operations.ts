@@ -2,7 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { Access, Approval } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
-import { callerOf, counted } from '@gatewright/host/internal'
+import { callerOf, counted, isKeySession } from '@gatewright/host/internal'
 import { component, instant, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { invalidState } from '../invalid-state.ts'
@@ -91,11 +91,10 @@ function decision(services: ApprovalServices, name: 'approve' | 'deny'): Operati
       const mayDecide = await decisionsOf(services, caller)
       if (!mayDecide.ok) return mayDecide
       const id = params['id'] as string
-      const { accountId, keyId, sessionId } = caller.session
+      const { accountId } = caller.session
       const asked = await services.guard.approvals?.find(accountId, id)
       if (!asked || !mayDecide.value(asked)) return notFound
-      const by = JSON.stringify({ keyId, sessionId })
-      const decided = await services.guard.approvals?.[name](accountId, id, by)
+      const decided = await services.guard.approvals?.[name](accountId, id, deciderOf(caller))
       if (decided === undefined || decided.outcome === 'gone') return notFound
       const { approval } = decided
       if (decided.outcome === 'already' && approval.state !== state)
@@ -106,6 +105,14 @@ function decision(services: ApprovalServices, name: 'approve' | 'deny'): Operati
 }
 
 const notFound = deny('not_found', 'no approval that the caller may decide has this id')
+
+/** Returns who decides, as `approvalsWithEvents` reads it. */
+function deciderOf({ session }: Access): string {
+  const { keyId, sessionId } = session
+  return JSON.stringify(
+    isKeySession(session) ? { by: 'key', keyId, sessionId: null } : { by: 'session', keyId, sessionId },
+  )
+}
 
 /** Returns what a caller may decide: approvals of a live key below its own, or for a console of any key, under policies that do not bind the caller. */
 async function decisionsOf(

@@ -17,8 +17,8 @@ import { component, instant, nextCursor, pageParameters, text, textOrNull } from
 import { keyIdFilter } from '../transactions/filters.ts'
 import { AT, key, session } from '../examples.ts'
 
-/** Says what happened. `who` and `target` are in words; `who` begins the sentence. */
-type Sentence = (who: string, target: string) => string
+/** Says what happened. `who` and `target`, a key, are in words; `who` begins the sentence. `id` is that of the target. */
+type Sentence = (who: string, target: string, id: string) => string
 
 /** The sentence of each action. */
 const SENTENCES: Readonly<Record<AuditEntry['action'], Sentence>> = {
@@ -35,6 +35,8 @@ const SENTENCES: Readonly<Record<AuditEntry['action'], Sentence>> = {
   'account.revoke': who => `${who} ended every key and session of the account.`,
   'account.freeze': who => `${who} froze the account: nothing leaves it.`,
   'account.unfreeze': who => `${who} let the account pay again.`,
+  'approval.approve': (who, _, id) => `${who} approved the payment that waited as ${id}.`,
+  'approval.deny': (who, _, id) => `${who} denied the payment that waited as ${id}.`,
 }
 const ACTIONS = Object.keys(SENTENCES) as AuditEntry['action'][]
 
@@ -53,14 +55,14 @@ const Row = Type.Object(
     who: text('Who did it, in words'),
     action: Type.Enum(ACTIONS, { description: 'What was done' }),
     text: text('Who did what, as a sentence'),
-    target: text('The id of the key, session or account that it was done to'),
+    target: text('The id of the key, session, account or approval that it was done to'),
     label: textOrNull('The label of a key after it'),
     policyIds: Type.Array(Type.String(), {
       maxItems: 16,
       description: 'The policies of the target after it',
     }),
   },
-  component('AuditRow', 'A change of a key, a session or the account'),
+  component('AuditRow', 'A change of a key, a session or the account, or a decision about an approval'),
 )
 const List = Type.Object(
   { rows: Type.Array(Row), nextCursor },
@@ -68,7 +70,7 @@ const List = Type.Object(
 )
 
 /**
- * `GET /user/v1/audit`: who made, changed, paused, revoked or froze what in the account. A root key and a console see all of it, any other key what
+ * `GET /user/v1/audit`: who made, changed, paused, revoked, froze or approved what in the account. A root key and a console see all of it, any other key what
  * it and the keys below it did, and what was done to them.
  */
 export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
@@ -78,7 +80,7 @@ export function listAudit({ issuer }: Pick<HostServices, 'issuer'>): Operation {
     id: 'audit.list',
     title: 'List changes of keys and sessions',
     details:
-      'Who made, changed, paused, revoked or froze what, newest first. A key with a key above it sees only what it and the keys below it did, and what was done to them. With a filter a page can be short, or empty, before the last one.',
+      'Who made, changed, paused, revoked, froze or approved what, newest first. A key with a key above it sees only what it and the keys below it did, and what was done to them. With a filter a page can be short, or empty, before the last one.',
     method: 'GET',
     paths: ['/user/v1/audit'],
     scopes: ['keys.read'],
@@ -189,7 +191,7 @@ function rowData(
     sessionId,
     who,
     action,
-    text: SENTENCES[action](who, keyName(target, label, keys)),
+    text: SENTENCES[action](who, keyName(target, label, keys), target),
     target,
     label,
     policyIds: [...policyIds],

@@ -18,6 +18,10 @@ const CONFIRMED_LOCK = [
 const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = {
   'approval.approved': ['Payment approved', 'A payment was approved. It can be made now. Amount: {amount}.'],
   'approval.denied': ['Payment denied', 'A payment was denied. Amount: {amount}.'],
+  'approval.expired': [
+    'Approval ended',
+    'A payment that a key asked for was not made in time, or the key was revoked or paused. Amount: {amount}.',
+  ],
   'approval.requested': ['Payment waits for you', 'A key asks for a payment. Amount: {amount}.'],
   'authorization.authorized': ['Card payment', 'A card payment was authorized. Amount: {amount}.'],
   'authorization.cleared': ['Card payment completed', 'A card payment was completed. Amount: {amount}.'],

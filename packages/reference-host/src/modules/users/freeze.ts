@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import { operatorActions } from '@gatewright/host/internal'
-import { appendOperatorAudit } from '@gatewright/session-issuer/internal'
+import { appendProductAudit } from '@gatewright/session-issuer/internal'
 
 /** When an account is frozen or unfrozen, and what is recorded of who did it and why. */
 interface FreezeChange {
@@ -55,9 +55,11 @@ function setFrozen(
       accountId,
       frozen ? now : null,
     ])
-    await appendOperatorAudit(tx, {
+    await appendProductAudit(tx, {
       accountId,
+      by: { by: 'operator', keyId: null, sessionId: null },
       action: frozen ? 'account.freeze' : 'account.unfreeze',
+      target: accountId,
       at: now,
     })
     const command = frozen ? 'accounts freeze' : 'accounts unfreeze'

@@ -16,6 +16,7 @@ const KINDS: Choices = [
   ['key.change,key.rotate', 'Keys changed or replaced'],
   ['key.pause,key.resume', 'Keys paused'],
   ['key.revoke,key.retire,session.revokeKeys', 'Keys revoked'],
+  ['approval.approve,approval.deny', 'Payments approved or denied'],
   ['account.revoke,account.freeze,account.unfreeze', 'The account'],
   ['session.create,session.end', 'Sessions'],
 ]
@@ -32,7 +33,7 @@ export const auditPage: ConsolePage = {
   id: 'audit',
   title: 'Audit',
   icon: 'audit',
-  about: 'Who created, changed, paused, revoked or froze what, in the last 90 days.',
+  about: 'Who created, changed, paused, revoked, froze or approved what, in the last 90 days.',
   actions: context => [button('Refresh', () => context.refresh(), 'small')],
   render(context) {
     const body = el('div', { class: 'card lines' })
