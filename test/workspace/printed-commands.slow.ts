@@ -16,6 +16,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   login: 'waits for a person in a browser: test/reference-host/cli/account.test.ts',
   logout: 'needs a login: test/reference-host/cli/account.test.ts',
   'my-keys': 'needs a login: test/reference-host/cli/account.test.ts',
+  approvals: 'needs a login: test/reference-host/cli/approvals.test.ts',
   pay: 'needs a login: test/reference-host/cli/account.test.ts',
   mcp: 'serves a client: test/reference-host/cli/mcp',
   distribute: 'needs a Citus: npm run test:citus',

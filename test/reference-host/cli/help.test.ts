@@ -74,7 +74,7 @@ t.test('explains each command with an example that it accepts', async t => {
     const words = [...example.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
       ([, double, single, plain]) => double ?? single ?? (plain as string),
     )
-    const error = name.startsWith('my-keys ') ? /not logged in/ : (errors[name] ?? /PORT must/)
+    const error = /^(my-keys|approvals) /.test(name) ? /not logged in/ : (errors[name] ?? /PORT must/)
     const ran = await gatewright([...words, '--yes'], unusable)
     assert.equal(ran.code, 1, example)
     assert.match(ran.output, error, example)
@@ -83,8 +83,24 @@ t.test('explains each command with an example that it accepts', async t => {
 })
 
 t.test('names --yes where a command asks, and only there', async t => {
-  const asking = ['keys revoke', 'ledger credit', 'restored', 'login', 'pay', 'my-keys revoke']
-  const silent = ['keys list', 'operations', 'requests tail', 'logout', 'completion', 'my-keys list']
+  const asking = [
+    'keys revoke',
+    'ledger credit',
+    'restored',
+    'login',
+    'pay',
+    'my-keys revoke',
+    'approvals approve',
+  ]
+  const silent = [
+    'keys list',
+    'operations',
+    'requests tail',
+    'logout',
+    'completion',
+    'my-keys list',
+    'approvals deny',
+  ]
   const script = (await gatewright(['completion', 'bash'], env)).output
   for (const name of [...asking, ...silent]) {
     const isAsking = asking.includes(name)

@@ -31,7 +31,7 @@ export const programTexts: ProgramTexts = {
     ],
     Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations', 'provider-events'],
     Events: ['events', 'webhooks', 'listen'],
-    'Your account, at any host': ['login', 'logout', 'my-keys', 'pay', 'requests tail', 'mcp'],
+    'Your account, at any host': ['login', 'logout', 'my-keys', 'approvals', 'pay', 'requests tail', 'mcp'],
     'This machine': ['explain-token', 'completion'],
   },
 }

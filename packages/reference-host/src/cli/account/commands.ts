@@ -1,6 +1,8 @@
 import type { CommandArguments, StartCommand } from '@gatewright/host/cli'
+import { dollarsArgument } from '../../modules/command-arguments.ts'
 import { call, rowsOf, sessionOf, textsOf } from './host-client.ts'
-import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
+import { approvalCommands } from './approvals-command.ts'
+import { MAX_CENTS, policyOf, POLICY_OPTIONS } from './key-policy.ts'
 import { loginCommand, logoutCommand } from './login-command.ts'
 import { readLogin } from './login-file.ts'
 import { payCommand } from './pay-command.ts'
@@ -68,20 +70,30 @@ function policiesThatBind(key: Row, listed: readonly Row[]): unknown[] {
 }
 
 function newKeyOf({ positional: [label = ''], options }: CommandArguments) {
-  const { scopes } = options
+  const { scopes, 'approve-above': approveAbove } = options
   return {
     label,
     ...(scopes === undefined ? {} : { scopes: scopes.split(',').map(scope => scope.trim()) }),
-    policy: policyOf(options),
+    policy: {
+      ...policyOf(options),
+      ...(approveAbove === undefined
+        ? {}
+        : { approveAboveCents: dollarsArgument('--approve-above', approveAbove, MAX_CENTS) }),
+    },
   }
 }
+
+const CREATE_OPTIONS = {
+  ...POLICY_OPTIONS,
+  'approve-above': 'a payment of more waits until you approve it, in US dollars such as 20.00',
+} as const
 
 const createKey: StartCommand = {
   name: 'my-keys create',
   takes: ['NAME'],
   options: {
     scopes: 'comma-separated; default: those of your login',
-    ...POLICY_OPTIONS,
+    ...CREATE_OPTIONS,
   },
   summary: 'Create a key below that of your login, for a program. NAME is what you call it',
   example: 'agent-shopping --daily 50.00 --payment 10.00',
@@ -129,6 +141,7 @@ export const accountCommands: readonly StartCommand[] = [
   listKeys,
   createKey,
   revokeKey,
+  ...approvalCommands,
   payCommand,
   tailCommand,
 ]

@@ -122,6 +122,20 @@ export function rowsOf(
   throw new CommandError(`${host} answers without ${name}: is this the address of a host?`, 'failed')
 }
 
+/** Reads the labels of the account's keys, by their ids: of the latest 100. */
+export async function keyLabelsOf(
+  host: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<ReadonlyMap<string, string>> {
+  const { data } = await call(host, '/user/v1/keys?limit=100', { method: 'GET', headers })
+  const labels = new Map<string, string>()
+  for (const { id, label, console } of rowsOf(host, data, 'keys')) {
+    const name = console === true ? 'Console' : label
+    if (typeof id === 'string' && typeof name === 'string') labels.set(id, name)
+  }
+  return labels
+}
+
 /** Exchanges the key of a login for a session that lives a minute, and returns its header. */
 export async function sessionOf({ host, key }: Login): Promise<Readonly<Record<string, string>>> {
   const { data } = await call(host, '/user/v1/sessions', {

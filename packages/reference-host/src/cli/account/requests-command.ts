@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SHORT_ID } from '@gatewright/host/internal'
 import { escapedLine } from '@gatewright/host/internal/commands'
 import { CommandError, type CommandOutput, printLine, type StartCommand } from '@gatewright/host/cli'
-import { call, isPassing, rowsOf, sessionOf, textsOf } from './host-client.ts'
+import { call, isPassing, keyLabelsOf, rowsOf, sessionOf, textsOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
 import { whyRefused } from '../../product/why-refused.ts'
 
@@ -93,13 +93,7 @@ interface Session {
 async function newSession(login: Login): Promise<Session> {
   const since = performance.now()
   const headers = await sessionOf(login)
-  const { data } = await call(login.host, '/user/v1/keys?limit=100', { method: 'GET', headers })
-  const labels = new Map<string, string>()
-  for (const { id, label, console } of rowsOf(login.host, data, 'keys')) {
-    const name = console === true ? 'Console' : label
-    if (typeof id === 'string' && typeof name === 'string') labels.set(id, name)
-  }
-  return { since, headers, labels }
+  return { since, headers, labels: await keyLabelsOf(login.host, headers) }
 }
 
 /**

@@ -27,7 +27,7 @@ const ApprovalSchema = Type.Object(
   component('Approval', 'A payment that waits for the owner of the account, or was decided'),
 )
 const List = Type.Object(
-  { approvals: Type.Array(ApprovalSchema, { maxItems: 20 }) },
+  { approvals: Type.Array(ApprovalSchema) },
   component('ApprovalList', 'The open approvals that the caller may decide, oldest first'),
 )
 const Decided = Type.Object({ approval: ApprovalSchema }, component('DecidedApproval', 'The approval'))
