@@ -40,9 +40,11 @@ const OPTIONS: Readonly<Record<string, Pick<GatewrightOptions, 'idempotency'>>> 
   'with minKeyLength 1': { idempotency: { minKeyLength: 1 } },
 }
 
-for (const [binding, start] of Object.entries(BINDINGS))
-  t.test(`${binding}: accepts keys of 8 to 255 characters, and of 1 by option`, async t => {
-    for (const [index, [name, options]] of Object.entries(OPTIONS).entries()) {
+for (const [place, [binding, start]] of Object.entries(BINDINGS).entries())
+  t.test(`${binding}: accepts keys of 8 to 255 characters`, async t => {
+    // Bindings differ in what they read from the field, and not in what an option does to it: the first one shows that.
+    const settings = Object.entries(OPTIONS).slice(0, place === 0 ? undefined : 1)
+    for (const [index, [name, options]] of settings.entries()) {
       const world = withOptions(createWorld(), { ...options, gate: { hint: false } })
       const server = await start(world)
       t.teardown(() => server.close())

@@ -25,7 +25,7 @@ export interface World {
     readonly policy: { readonly dailySpendCapCents: number }
     readonly store: Store
     readonly clock: ManualClock
-    readonly guard: { readonly keys: ReturnType<typeof localKeys> }
+    readonly guard: { readonly keys: ReturnType<typeof localKeys>; readonly storeTimeoutMs?: number }
   }
   readonly processor: Processor
   /** Makes an access token of Auth0. `more`: further claims. */
