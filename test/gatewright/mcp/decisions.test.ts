@@ -8,6 +8,66 @@ import { answerOf, callOf, createShop, denialOf, messageOf, type Sent } from './
 
 const BOTH = 'payments.read payments.write'
 
+/** A shop whose payments above 10 USD must be approved, and how a client calls it to pay 20 USD. */
+async function askingShop() {
+  const { options, ...world } = createWorld()
+  const url = ({ id }: { readonly id: string }) => `https://shop.example/approvals/${id}`
+  const policy = { ...options.policy, approveAboveCents: 1000 }
+  const shop = createShop({
+    world: { ...world, options: { ...options, policy, approvals: { url } } as never },
+  })
+  const token = await world.token(BOTH)
+  const params = { name: 'payments.create', arguments: { orderId: 'order-1', amountCents: 2000 } }
+  const call = async (sent: Sent, more: object = {}) =>
+    answerOf(await shop.serve(messageOf('tools/call', { ...params, ...more }, { token, ...sent })))
+  return { shop, world, url, call }
+}
+
+t.test(
+  'a client that opens pages is asked to open that of the approval, and each call is decided anew',
+  async t => {
+    const { shop, world, url, call } = await askingShop()
+    const can = (elicitation: object): Sent => ({
+      meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation } },
+    })
+    t.match(
+      denialOf(await call(can({ form: {} }))),
+      { error: 'approval_required' },
+      'a client that only fills forms',
+    )
+    const { result } = await call(can({ url: {} }))
+    const [waiting] = (await shop.guard.approvals?.list('auth0|ann')) ?? []
+    const id = waiting?.id ?? ''
+    const { _meta: _, ...asked } = result as NonNullable<typeof result> & { readonly _meta: unknown }
+    t.same(asked, {
+      resultType: 'input_required',
+      inputRequests: {
+        approve: {
+          method: 'elicitation/create',
+          params: {
+            mode: 'url',
+            url: url({ id }),
+            message:
+              'A payment of 20.00 USD waits until the owner of the account approves it. Open this page to approve or deny it.',
+          },
+        },
+      },
+    })
+    for (const action of ['accept', 'decline', 'cancel']) {
+      const again = await call(can({ url: {} }), {
+        inputResponses: { approve: { action } },
+        requestState: 'approved by the owner',
+      })
+      t.match(denialOf(again), { error: 'approval_required', approvalId: id }, `${action} approves nothing`)
+    }
+    t.equal(world.processor.calls.length, 0)
+    await shop.guard.approvals?.approve('auth0|ann', id, 'ann')
+    const paid = await call(can({ url: {} }), { inputResponses: { approve: { action: 'decline' } } })
+    t.match(paid.result?.content[0]?.text, /^paid /, 'what the client says decides nothing')
+    t.equal(world.processor.calls.length, 1)
+  },
+)
+
 for (const era of ['modern', 'legacy'] as const) {
   t.test(
     `${era}: a call pays once for its order, whatever id, key or order of members it comes with`,
@@ -85,20 +145,15 @@ for (const era of ['modern', 'legacy'] as const) {
   })
 
   t.test(`${era}: an amount that a person must approve is a result that says where`, async t => {
-    const { options, ...world } = createWorld()
-    const approvals = { url: ({ id }: { readonly id: string }) => `https://shop.example/approvals/${id}` }
-    const policy = { ...options.policy, approveAboveCents: 1000 }
-    const shop = createShop({ world: { ...world, options: { ...options, policy, approvals } as never } })
-    const token = await world.token(BOTH)
-    const args = { orderId: 'order-1', amountCents: 2000 }
-    const call = async () => answerOf(await shop.serve(callOf('payments.create', args, { token, era })))
+    const { shop, world, url, call: send } = await askingShop()
+    const call = () => send({ era })
     const asked = denialOf(await call())
     const id = String(asked['approvalId'])
     t.match(asked, {
       error: 'approval_required',
       limit: 1000,
       requested: 2000,
-      approveUrl: approvals.url({ id }),
+      approveUrl: url({ id }),
       next: /Give the person approveUrl.* same arguments/,
     })
     t.equal(denialOf(await call())['approvalId'], id, 'a repeat asks for the same approval')

@@ -19,7 +19,13 @@ const HELLO = {
 function createServer({ sessionsInMemory = true, points = 1000 } = {}) {
   const world = createWorld()
   const limits = [{ name: 'perKey', points, windowSeconds: 60, per: 'key' }] as const
-  const gw = gatewright({ ...world.options, limits, peer: 'none' })
+  const gw = gatewright({
+    ...world.options,
+    policy: { ...world.options.policy, approveAboveCents: 1000 },
+    approvals: { url: ({ id }) => `https://shop.example/approvals/${id}` },
+    limits,
+    peer: 'none',
+  })
   const { guardTool, handle } = mcp(gw, { peer: 'none', sessionsInMemory })
   const serve = handle(() => {
     const server = new McpServer({ name: 'shop', version: '1.0.0' })
@@ -56,8 +62,9 @@ function createServer({ sessionsInMemory = true, points = 1000 } = {}) {
 type Served = ReturnType<typeof createServer>
 
 /** Begins a session, and returns its id: null if the server keeps none. */
-async function begin({ serve }: Served, token: string): Promise<string | null> {
-  const response = await serve(messageOf('initialize', HELLO, { token, era: 'legacy' }))
+async function begin({ serve }: Served, token: string, can: object = {}): Promise<string | null> {
+  const hello = { ...HELLO, capabilities: { elicitation: can } }
+  const response = await serve(messageOf('initialize', hello, { token, era: 'legacy' }))
   t.equal(response.status, 200)
   await response.body?.cancel()
   return response.headers.get('mcp-session-id')
@@ -102,6 +109,34 @@ t.test('tools ask two clients at once, and each gets the reply of its own', asyn
   ])
   await Promise.all([ann.close(), bob.close()])
 })
+
+t.test(
+  'a client that opens pages gets the error with that of an approval, another one the denial',
+  async t => {
+    const served = createServer()
+    const token = await served.world.token('payments.write')
+    const pay = async (id: string | null) =>
+      answerOf(
+        await served.serve(callOf('payments.create', { orderId: 'a', amountCents: 2000 }, within(id, token))),
+      )
+    t.match(denialOf(await pay(await begin(served, token))), { error: 'approval_required' })
+    const { error } = await pay(await begin(served, token, { form: {}, url: {} }))
+    t.match(error, {
+      code: -32042,
+      data: {
+        elicitations: [
+          {
+            mode: 'url',
+            elicitationId: /^apr_/,
+            url: /^https:\/\/shop\.example\/approvals\/apr_/,
+            message: /20\.00 USD/,
+          },
+        ],
+      },
+    })
+    t.equal(served.world.processor.calls.length, 0)
+  },
+)
 
 t.test('without the option no session begins, and a read of a stream is 405', async t => {
   const served = createServer({ sessionsInMemory: false })

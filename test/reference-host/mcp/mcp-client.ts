@@ -7,14 +7,21 @@ import { bearer } from '../../harness/host.ts'
 export const ERAS = ['auto', 'legacy'] as const
 export type Era = (typeof ERAS)[number]
 
-/** Connects the SDK's client to a host with a token. */
+/** Connects the SDK's client to a host with a token. With `opened` it opens the pages that it is asked to open. */
 export async function connected(
   t: Pick<Test, 'teardown'>,
   url: string,
   token: string,
   mode: Era = 'auto',
+  opened?: (page: unknown) => Promise<void>,
 ): Promise<Client> {
-  const client = new Client({ name: 'agent', version: '1' }, { versionNegotiation: { mode } })
+  const capabilities = opened ? { elicitation: { url: {} } } : {}
+  const client = new Client({ name: 'agent', version: '1' }, { versionNegotiation: { mode }, capabilities })
+  if (opened)
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      await opened(params)
+      return { action: 'accept' }
+    })
   const requestInit = { headers: bearer(token) }
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }))
   t.teardown(() => client.close())

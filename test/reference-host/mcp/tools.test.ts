@@ -1,6 +1,7 @@
 // The operations of a host as tools, by the client of the SDK, in both revisions of the protocol.
 import t from 'tap'
 import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../harness/host.ts'
+import { keyBelow } from '../harness/card-payments.ts'
 import { newMoneyUser } from '../harness/money.ts'
 import { connected, ERAS, post, saidBy } from './mcp-client.ts'
 
@@ -289,3 +290,41 @@ t.test('a host that other machines reach without HTTPS serves tools, too, and na
   const off = await openTestHost(t, { MCP: 'off' })
   t.equal((await post(off.url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {})).status, 404)
 })
+
+t.test(
+  'a payment that waits opens the page of approvals, and is made once its owner has approved',
+  async t => {
+    const agent = await keyBelow(send, owner.token, { approveAboveCents: 5000 })
+    const before = await balance()
+    const pages: unknown[] = []
+    let approves = false
+    const client = await connected(t, url, agent.token, 'auto', async page => {
+      pages.push(page)
+      if (!approves) return
+      const { body } = await send('/user/v1/approvals', { headers: bearer(owner.token) })
+      const [{ id }] = body.data['approvals'] as [{ id: string }]
+      await send(`/user/v1/approvals/${id}/approve`, { body: {}, headers: bearer(owner.token) })
+    })
+    const call = { name: 'payments.create', arguments: { to, amountCents: 6000, intent: 'rent of May' } }
+    t.match(
+      saidBy(await client.callTool(call)),
+      { error: 'approval_required' },
+      'it was opened, not approved',
+    )
+    t.match(pages, [
+      {
+        mode: 'url',
+        url: /^http.*\/helper#\/approvals$/,
+        message: /^A payment of 60\.00 USD to .* waits until/,
+      },
+    ])
+    approves = true
+    t.notOk((await client.callTool(call)).isError)
+    t.equal(pages.length, 2)
+    t.equal(await balance(), before - 6000)
+    const legacy = await connected(t, url, agent.token, 'legacy', async page => void pages.push(page))
+    const other = { ...call, arguments: { ...call.arguments, intent: 'rent of June' } }
+    t.match(saidBy(await legacy.callTool(other)), { error: 'approval_required', approveUrl: /#\/approvals$/ })
+    t.equal(pages.length, 2)
+  },
+)

@@ -1,6 +1,7 @@
 import type { Gate, HandlerResponse, OpenCall } from '@gatewright/http'
 import type { GuardedCall, Route } from '@gatewright/http/internal'
 import {
+  approvalPageOf,
   asksForCredential,
   assertArguments,
   canonicalJson,
@@ -13,12 +14,15 @@ import {
 } from '@gatewright/http/internal/tools'
 import type { Denial, Rule, Session } from '@gatewright/kernel'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
-import type {
-  CallToolResult,
-  McpServer,
-  RegisteredTool,
-  ServerContext,
-  StandardSchemaWithJSON,
+import {
+  inputRequired,
+  UrlElicitationRequiredError,
+  type CallToolResult,
+  type InputRequiredResult,
+  type McpServer,
+  type RegisteredTool,
+  type ServerContext,
+  type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { writeRequestOf } from '../requests.ts'
 import { checkedTool, type AnyTool, type CheckedTool, type ToolResult, type ToolTexts } from './options.ts'
@@ -126,7 +130,7 @@ export function toolRegistrar({
           return calling?.isHttp && denied && asksForCredential(denied) ? { scopes: ['denied'] } : undefined
         },
       },
-      async (args: unknown, context): Promise<CallToolResult> => {
+      async (args: unknown, context): Promise<CallToolResult | InputRequiredResult> => {
         const calling = callingOf(server, context)
         if (!calling)
           throw new TypeError(`${name} is guarded: serve its server by handle or local of gatewright/mcp`)
@@ -148,13 +152,31 @@ export function toolRegistrar({
               routeOf().run,
             ),
           ))
-        return JSON.parse(response.body) as CallToolResult
+        return elicited(server, context, JSON.parse(response.body) as CallToolResult)
       },
     )
     const others = guardedTools.get(server) ?? []
     guardedTools.set(server, [...others, { rule: checked.rule, registered }])
     return registered
   }
+}
+
+/**
+ * Asks a client that can open pages to open that of an approval: by the result (2026-07-28), or by the error of 2025-11-25, which is thrown. Returns
+ * any other result as it is.
+ */
+function elicited(
+  server: McpServer,
+  { mcpReq }: Pick<ServerContext, 'mcpReq'>,
+  result: CallToolResult,
+): CallToolResult | InputRequiredResult {
+  const { envelope, inputResponses } = mcpReq
+  const initialized = server.server.getClientCapabilities()
+  const page = approvalPageOf(result, { envelope, initialized, inputResponses })
+  if (!page) return result
+  const { name, url, message, elicitationId } = page
+  if (envelope) return inputRequired({ inputRequests: { [name]: inputRequired.elicitUrl({ url, message }) } })
+  throw new UrlElicitationRequiredError([{ mode: 'url', elicitationId, url, message }])
 }
 
 /** The schema of arguments as clients are told it. The gate checks them, and its denial names the field. */

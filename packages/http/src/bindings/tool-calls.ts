@@ -21,6 +21,7 @@ export { runOf } from '../route/perform.ts'
 export type { CompleteRoute } from '../route/steps.ts'
 export { hasMetadata, resourceMetadata } from '../response/resource-metadata.ts'
 export { assertArguments, assertIntent, canonicalJson, intentKey, type Intent } from '../tools/intent.ts'
+export { approvalPageOf } from '../tools/approval-page.ts'
 export { asksForCredential, toolRender } from '../tools/render.ts'
 
 /**

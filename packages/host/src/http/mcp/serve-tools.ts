@@ -2,6 +2,7 @@ import { readRawBody } from '@gatewright/http/node'
 import { requestFacts, send, type RequestFacts } from '@gatewright/http/koa'
 import type { Outcome, Render } from '@gatewright/http/internal'
 import {
+  approvalPageOf,
   asksForCredential,
   hasMetadata,
   intentKey,
@@ -175,7 +176,7 @@ async function authorized(
 
 /** Makes the function that makes the server of one message. */
 function serverMaker(
-  { McpServer, ProtocolError, ProtocolErrorCode, ResourceNotFoundError }: Sdk,
+  { inputRequired, McpServer, ProtocolError, ProtocolErrorCode, ResourceNotFoundError }: Sdk,
   tools: readonly HostTool[],
   received: WeakMap<Request, Received>,
   { serviceName, version }: McpOptions,
@@ -190,9 +191,18 @@ function serverMaker(
     made.server.setRequestHandler('tools/list', () => ({
       tools: tools.filter(({ rule }) => mayCall(rule, session)).map(({ shown }) => shown),
     }))
-    made.server.setRequestHandler('tools/call', ({ params: { name } }) => {
-      if (called) return called.run()
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No tool has the name ${name}`)
+    made.server.setRequestHandler('tools/call', async ({ params: { name } }, { mcpReq }) => {
+      if (!called) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No tool has the name ${name}`)
+      const result = await called.run()
+      const { envelope, inputResponses } = mcpReq
+      // Without sessions, it is not known what a client of 2025-11-25 can do.
+      const page = approvalPageOf(result, {
+        envelope,
+        inputResponses,
+      })
+      if (!page) return result
+      const { name: asked, url, message } = page
+      return inputRequired({ inputRequests: { [asked]: inputRequired.elicitUrl({ url, message }) } })
     })
     made.server.setRequestHandler('resources/list', () => ({
       resources: resources.filter(([, { rule }]) => mayCall(rule, session)).map(([resource]) => resource),
