@@ -55,10 +55,13 @@ export function invalidSignature(reason: ProofReason): ProofDenial {
 }
 
 /** A full queue is processed well within this time. */
-export const RETRY_AFTER_SECONDS = 1
+const RETRY_AFTER_SECONDS = 1
 
 /** Denies a check of an address bucket that has too many waiting checks. */
-export function rateLimited(retryAfterSeconds: number): ProofDenial {
+export function rateLimited(): ProofDenial {
   const reason = 'too many signature checks waiting for this address bucket'
-  return deny('rate_limited', 'Too many wallet proofs at once.', { retryAfterSeconds, reason })
+  return deny('rate_limited', 'Too many wallet proofs at once.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    reason,
+  })
 }

@@ -54,13 +54,10 @@ const MAX_FIELD_LENGTH = 120
 const MAX_MESSAGE_LENGTH = 8192
 
 /** Validates an optional text field: returns a denial unless it is a single line of plain text. */
-function validateLine(
-  field: string,
-  value: unknown,
-  most: number = MAX_FIELD_LENGTH,
-): ProofDenial | undefined {
+function validateLine(field: string, value: unknown): ProofDenial | undefined {
   if (typeof value !== 'string') return invalidRequest(field, 'must be text')
-  if (value.length > most) return invalidRequest(field, `must have at most ${most} characters`)
+  if (value.length > MAX_FIELD_LENGTH)
+    return invalidRequest(field, `must have at most ${MAX_FIELD_LENGTH} characters`)
   if (!isPlainLine(value)) return invalidRequest(field, 'must be one line without control characters')
   if (looksLikeField(value)) return invalidRequest(field, 'must not look like another field')
   return undefined

@@ -1,13 +1,7 @@
 import { allow, GRACE_MS, type Verdict, type EpochMs } from '@gatewright/kernel'
 import { isClassFull } from '@gatewright/kernel/internal'
 import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
-import {
-  invalidRequest,
-  invalidSignature,
-  rateLimited,
-  RETRY_AFTER_SECONDS,
-  type ProofDenial,
-} from './codes.ts'
+import { invalidRequest, invalidSignature, rateLimited, type ProofDenial } from './codes.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
 import {
   validateChecksum,
@@ -103,7 +97,7 @@ async function verify(
   const wrongTime = validateTimes(statement, started, options.windowMs)
   if (wrongTime) return wrongTime
   // Checked before anything is hashed, so that the requests of a flood beyond their share cost only parsing.
-  if (isClassFull(options.recoveryQueue, context.addressBucket)) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isClassFull(options.recoveryQueue, context.addressBucket)) return rateLimited()
   const wrongChecksum = validateChecksum(statement, options.keccak256)
   if (wrongChecksum) return wrongChecksum
   const messages = candidateMessages(options, statement, started)

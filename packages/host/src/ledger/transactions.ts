@@ -3,13 +3,7 @@ import { rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import { defer, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, json, named, nullable, position, text, oneOf } from '../records/columns.ts'
 import { newId } from '../records/new-id.ts'
-import {
-  readNewest,
-  searchNewest,
-  type NewestPage,
-  type Place,
-  type RowFilter,
-} from '../records/newest-page.ts'
+import { readNewest, type NewestPage, type Place, type RowFilter } from '../records/newest-page.ts'
 import { table, type Row } from '../records/table.ts'
 
 /** The merchant of a payment by card. */
@@ -148,8 +142,7 @@ export const transactions = {
     if (filter.cardId !== undefined && filter.types?.includes('spend') === false)
       return { rows: [], next: undefined }
     const { matches } = filter
-    if (!matches) return readNewest(db, transactionTable, accountId, page, rowFilter(filter))
-    return searchNewest(db, transactionTable, accountId, page, { ...rowFilter(filter), matches })
+    return readNewest(db, transactionTable, { ...page, accountId, filter: rowFilter(filter), matches })
   },
   /** Writes the row of a business object, in the round trip of the next statement. If the row exists, its status, amount and description change; its position stays. */
   async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {

@@ -34,6 +34,14 @@ export interface RowFilter {
   readonly also?: Readonly<Record<string, readonly SqlValue[]>>
 }
 
+/** Which rows of which account a page has. */
+export interface NewestRows<R> extends NewestPage {
+  readonly accountId: string
+  readonly filter: RowFilter
+  /** What a row must match besides: a search. It costs more than a filter: see `searchPage`. */
+  readonly matches?: ((row: R) => boolean) | undefined
+}
+
 /** How many rows a page with `also`, or of a search, reads at most. Such a page can be short, or empty, before the last one. */
 export const MAX_SCANNED = 500
 
@@ -45,13 +53,18 @@ const MAX_VALUES = 8
  * of a page depends neither on its place nor on how many rows the account has. The table needs the columns `account_id`, `created_at`
  * and `position`.
  */
-export async function readNewest<R>(
+export async function readNewest<R extends { readonly createdAt: EpochMs; readonly position: number }>(
   db: SqlQueries,
   table: Pick<HostTable<R, never>, 'name' | 'columns' | 'read'>,
-  accountId: string,
-  page: NewestPage,
-  filter: RowFilter = {},
+  { accountId, filter, matches, ...page }: NewestRows<R>,
 ): Promise<{ readonly rows: readonly R[]; readonly next: Place | undefined }> {
+  if (matches)
+    return searchPage({
+      limit: page.limit,
+      read: limit => readNewest(db, table, { ...page, accountId, filter, limit }),
+      placeOf: ({ createdAt, position }) => ({ at: createdAt, position }),
+      matches,
+    })
   const { text, values } = queryOf(table, accountId, page, filter)
   const read = await rows(db, text, values)
   const found = read.filter(row => row['position'] !== null)
@@ -84,22 +97,6 @@ export async function searchPage<R, P>({
   const found = tested.filter(matches)
   const last = found[limit - 1]
   return { rows: found.slice(0, limit), next: found.length > limit && last ? place(last) : next }
-}
-
-/** Reads a page of the rows that match, newest first, of those that `readNewest` reads: see `searchPage`. */
-export async function searchNewest<R extends { readonly createdAt: EpochMs; readonly position: number }>(
-  db: SqlQueries,
-  table: Pick<HostTable<R, never>, 'name' | 'columns' | 'read'>,
-  accountId: string,
-  page: NewestPage,
-  { matches, ...filter }: RowFilter & { readonly matches: (row: R) => boolean },
-): Promise<{ readonly rows: readonly R[]; readonly next: Place | undefined }> {
-  return searchPage({
-    limit: page.limit,
-    read: limit => readNewest(db, table, accountId, { ...page, limit }, filter),
-    placeOf: ({ createdAt, position }) => ({ at: createdAt, position }),
-    matches,
-  })
 }
 
 const placeOf = (row: SqlRow): Place => ({

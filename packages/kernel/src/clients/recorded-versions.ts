@@ -1,4 +1,4 @@
-import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
+import { DEFAULT_PREFIX } from '../table-prefix.ts'
 import { readVersions, type DdlVersion } from './ddl.ts'
 import { readMarks } from './distribute.ts'
 import { rows, toInteger, toText, type SqlQueries, type TableMark } from './sql-client.ts'
@@ -25,11 +25,8 @@ export interface NewerTables {
  * Returns the namespaces whose tables this process must no longer use: those with a version that needs software which knows more
  * versions than the DDL that `migrate` ran with in this process. Namespaces that it did not migrate are not compared. Faults: `ERR_STORE_*`.
  */
-export async function newerTables(
-  db: SqlQueries,
-  prefix: string = DEFAULT_PREFIX,
-): Promise<readonly NewerTables[]> {
-  const table = migrationTable(checkedPrefix(prefix))
+export async function newerTables(db: SqlQueries): Promise<readonly NewerTables[]> {
+  const table = migrationTable(DEFAULT_PREFIX)
   const recorded = await rows(
     db,
     `select namespace, max(least_version) as least from ${table} group by namespace order by namespace`,

@@ -2,13 +2,8 @@
  * Returns the starts of all slots of a window, in seconds, empty slots included. The current slot is left out unless it is the
  * only one: it is incomplete, so it would always look like a decrease.
  */
-export function slotTimes(
-  since: string,
-  slotSeconds: number,
-  windowSeconds: number,
-  now = Date.now(),
-): number[] {
-  const end = Math.floor(now / 1000 / slotSeconds) * slotSeconds
+export function slotTimes(since: string, slotSeconds: number, windowSeconds: number): number[] {
+  const end = Math.floor(Date.now() / 1000 / slotSeconds) * slotSeconds
   const began = Math.floor(Date.parse(since) / 1000 / slotSeconds) * slotSeconds
   const start = Math.max(began, end - windowSeconds + slotSeconds)
   const times: number[] = []

@@ -65,7 +65,7 @@ export function reportEvent<T>(
   return {
     data: withId(report).schema,
     ofUnknownObject: 'sent_again',
-    apply: (tx, provider, data: Data, now) => apply(tx, provider, data, now),
+    apply: (tx, data: Data, { provider, now }) => apply(tx, provider, data, now),
     keeps: (data: Data) => ({ amountCents: amountOf(data), cardId: null, data: kept(data) }),
   }
 }

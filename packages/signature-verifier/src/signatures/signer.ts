@@ -1,6 +1,6 @@
 import { QUEUE_FULL, runQueued } from '@gatewright/kernel/internal'
 import type { CandidateMessage, CandidateMessageList } from '../candidate-messages.ts'
-import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from '../codes.ts'
+import { invalidSignature, rateLimited, type ProofDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { Statement } from '../proof.ts'
 import { leadingSignatures, readEcdsa, type EcdsaSignature } from './ecdsa.ts'
@@ -47,7 +47,7 @@ function signerOf(
   unwrapped: UnwrappedSignature,
   message: CandidateMessage | undefined | typeof QUEUE_FULL,
 ): SignerResult | Promise<SignerResult> {
-  if (message === QUEUE_FULL) return rateLimited(RETRY_AFTER_SECONDS)
+  if (message === QUEUE_FULL) return rateLimited()
   return message ? { wallet: search.statement.address, message } : findContractSigner(search, unwrapped)
 }
 
@@ -92,7 +92,7 @@ async function findContractSigner(
   const { chainId, text } = message.match
   const hash = personalHash(keccak256, text)
   const byKey = await beginsWithKeySignature(search, hash, unwrapped.signature)
-  if (byKey === QUEUE_FULL) return rateLimited(RETRY_AFTER_SECONDS)
+  if (byKey === QUEUE_FULL) return rateLimited()
   if (byKey) return invalidSignature('signed by this key, in a form that is not accepted')
   const isValid = await contracts.isValidSignature({
     chainId,
@@ -101,7 +101,7 @@ async function findContractSigner(
     unwrapped,
     addressBucket,
   })
-  if (isValid === QUEUE_FULL) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isValid === QUEUE_FULL) return rateLimited()
   if (!isValid) return invalidSignature('not signed by this key, nor by a contract wallet')
   return { wallet: `eip155:${chainId}:${address}`, message }
 }

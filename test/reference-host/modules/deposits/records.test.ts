@@ -236,6 +236,8 @@ t.test('applies a report that comes as an event', async t => {
   t.equal(check(data), undefined)
   t.match(check({ ...data, id: undefined }), { path: ['id'] })
   t.match(check({ ...data, status: 'gone' }), { path: ['status'] })
-  const applied = db.transaction(tx => event.apply(tx, 'p', data as never, clock.now(), 'message-1'))
+  const applied = db.transaction(tx =>
+    event.apply(tx, data as never, { provider: 'p', now: clock.now(), moneyId: 'message-1' }),
+  )
   t.equal(await applied, 'applied')
 })

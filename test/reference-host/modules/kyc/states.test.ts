@@ -114,7 +114,7 @@ t.test(
             if (report === undefined || id === undefined) continue
             last = { id, report }
             cause = report.version === null ? 'reported' : 'versioned'
-            const outcome = await inTransaction(tx => kyc.report(tx, id, report, now()))
+            const outcome = await inTransaction(tx => kyc.report(tx, id, report, { now: now() }))
             if (id !== before.id && outcome !== 'unknown')
               throw new Error('a report of an older application counted')
             // The provider may have been asked again, and then repeats its newest report.
@@ -171,7 +171,7 @@ t.test('reports with versions come to the same end in any order of arrival: to t
     const before = await kyc.read(db, account)
     const apply = ({ to, version }: { to: Report['status']; version: number }, ofJob: boolean): unknown => {
       const report = { ...reportOf(to, version), reason: `v${version}` }
-      return db.transaction(tx => kyc.report(tx, id, report, 0, { whilePending: ofJob }))
+      return db.transaction(tx => kyc.report(tx, id, report, { now: 0, whilePending: ofJob }))
     }
     for (const each of steps) {
       if (each.kind === 'asks again') await decide(db, kyc, account, 'pending')
@@ -205,7 +205,7 @@ t.test(
       const account = `acc_${newest}`
       const { id } = await submitted(db, kyc, account)
       const says = (to: Report['status'], version: number): Promise<string> =>
-        db.transaction(tx => kyc.report(tx, id, reportOf(to, version), 0))
+        db.transaction(tx => kyc.report(tx, id, reportOf(to, version), { now: 0 }))
       await says(newest, 5)
       await decide(db, kyc, account, 'pending')
       const provider = {
@@ -231,7 +231,7 @@ t.test('asks again where the response is older than a report that came meanwhile
       const version = versions.shift()
       if (version === 5) return reportOf('locked', 5)
       // The call began before version 5 and before the decision, and gets its response after both.
-      await db.transaction(tx => kyc.report(tx, id, reportOf('locked', 5), 0))
+      await db.transaction(tx => kyc.report(tx, id, reportOf('locked', 5), { now: 0 }))
       await decide(db, kyc, 'acc_1', 'pending')
       return reportOf('approved', 4)
     },
@@ -248,7 +248,7 @@ t.test(
     const { db, kyc } = await openKyc(t)
     const { id } = await submitted(db, kyc, 'acc_1')
     const says = (to: Report['status'], version: number): Promise<string> =>
-      db.transaction(tx => kyc.report(tx, id, reportOf(to, version), 0))
+      db.transaction(tx => kyc.report(tx, id, reportOf(to, version), { now: 0 }))
     await says('locked', 5)
     await decide(db, kyc, 'acc_1', 'pending')
     const provider = { name: 'plain', submit: async () => reportOf('approved', null) }
@@ -265,10 +265,14 @@ t.test('a report without a version locks an account from every status that it ca
     const { id } = await submitted(db, kyc, `acc_${status}`)
     await decide(db, kyc, `acc_${status}`, status)
     const report = reportOf('locked', null)
-    t.equal(await db.transaction(tx => kyc.report(tx, id, report, 0)), 'applied', status)
+    t.equal(await db.transaction(tx => kyc.report(tx, id, report, { now: 0 })), 'applied', status)
     t.equal((await kyc.read(db, `acc_${status}`)).status, 'locked')
     const later = reportOf('approved', null)
-    t.equal(await db.transaction(tx => kyc.report(tx, id, later, 0)), 'ignored', 'the order is not known')
+    t.equal(
+      await db.transaction(tx => kyc.report(tx, id, later, { now: 0 })),
+      'ignored',
+      'the order is not known',
+    )
   }
 })
 
@@ -276,7 +280,7 @@ t.test('a lock of the provider that an operator confirms is ended by no report',
   const { db, kyc } = await openKyc(t)
   const { id } = await submitted(db, kyc, 'acc_1')
   const says = (to: Report['status'], version: number): Promise<string> =>
-    db.transaction(tx => kyc.report(tx, id, reportOf(to, version), 0))
+    db.transaction(tx => kyc.report(tx, id, reportOf(to, version), { now: 0 }))
   t.equal(await says('locked', 1), 'applied')
   t.equal(await says('approved', 2), 'applied', 'its own lock the provider ends')
   t.equal(await says('locked', 3), 'applied')
@@ -296,7 +300,7 @@ t.test('a confirmed lock is reported once, in words of its own', async t => {
   ] as const) {
     const account = `acc_${status}`
     const { id } = await submitted(db, kyc, account)
-    await db.transaction(tx => kyc.report(tx, id, reportOf(status, 1), 0))
+    await db.transaction(tx => kyc.report(tx, id, reportOf(status, 1), { now: 0 }))
     for (const reason of ['first', 'second'])
       await db.transaction(tx => kyc.decide(tx, account, { status, reason, cause }, 0))
     const history = await events.history(db, account, { kind: 'kyc', id })
@@ -330,7 +334,7 @@ t.test('a report brings no links back to an application that was erased', async 
     const submitted = await db.transaction(tx => kyc.submit(tx, account, sampleApplication, 0))
     if (submitted.outcome !== 'submitted') throw new Error('not submitted')
     if (erased) t.match(await db.transaction(tx => eraseUser(tx, userId)), { erased })
-    t.equal(await db.transaction(tx => kyc.report(tx, submitted.id, report, 0)), 'applied')
+    t.equal(await db.transaction(tx => kyc.report(tx, submitted.id, report, { now: 0 })), 'applied')
     t.match(await kyc.read(db, account), {
       status: 'needs_verification',
       completionLink: erased ? null : link,

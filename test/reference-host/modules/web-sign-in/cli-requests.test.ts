@@ -71,28 +71,29 @@ t.test('finds an open request by its id or token until 1 ms before its end', asy
 t.test('enters the code as a person types it, up to the end of the request', async t => {
   const { requestId, requestToken, code } = await start()
   const typed = ` ${code.slice(0, 4)}-${code.slice(4)} `.toLowerCase()
-  for (const id of [requestId, requestToken]) t.match(await enterCode(db, id, typed, END - 1), { requestId })
-  t.equal(await enterCode(db, requestId, code, END), undefined)
-  t.equal(await enterCode(db, 'unknown', code, NOW), undefined)
+  for (const id of [requestId, requestToken])
+    t.match(await enterCode(db, { id: id, typed: typed }, END - 1), { requestId })
+  t.equal(await enterCode(db, { id: requestId, typed: code }, END), undefined)
+  t.equal(await enterCode(db, { id: 'unknown', typed: code }, NOW), undefined)
 })
 
 t.test('the fifth wrong code ends a request, and right ones in between count nothing', async t => {
   const { requestId, requestToken, code } = await start()
   for (let tries = 1; tries <= 4; tries++) {
-    t.equal(await enterCode(db, requestId, 'CCCC-CCCC', NOW), undefined)
-    t.ok(await enterCode(db, requestId, code, NOW), `after ${tries}`)
+    t.equal(await enterCode(db, { id: requestId, typed: 'CCCC-CCCC' }, NOW), undefined)
+    t.ok(await enterCode(db, { id: requestId, typed: code }, NOW), `after ${tries}`)
   }
   t.match(await poll(db, requestToken, NOW), { state: 'pending' })
-  t.equal(await enterCode(db, requestId, '', NOW), undefined)
-  t.equal(await enterCode(db, requestId, code, NOW), undefined)
+  t.equal(await enterCode(db, { id: requestId, typed: '' }, NOW), undefined)
+  t.equal(await enterCode(db, { id: requestId, typed: code }, NOW), undefined)
   t.match(await poll(db, requestToken, NOW), { state: 'denied' })
 })
 
 t.test('denies with the code, and with no wrong one', async t => {
   const { requestId, requestToken, code } = await start()
-  t.equal(await enterCode(db, requestId, 'CCCC-CCCC', NOW, 'deny'), undefined)
+  t.equal(await enterCode(db, { id: requestId, typed: 'CCCC-CCCC', next: 'deny' }, NOW), undefined)
   t.match(await poll(db, requestToken, NOW), { state: 'pending', expiresAt: END })
-  t.match(await enterCode(db, requestId, code, NOW, 'deny'), { requestId })
+  t.match(await enterCode(db, { id: requestId, typed: code, next: 'deny' }, NOW), { requestId })
   t.match(await poll(db, requestToken, NOW), { state: 'denied' })
   t.equal(await approve(db, requestId, SESSION, NOW), false)
 })

@@ -131,7 +131,9 @@ t.test('applies a report that comes as an event', async t => {
   t.match(validate({ ...data, id: undefined }), { path: ['id'] })
   t.match(validate({ ...data, status: 'gone' }), { path: ['status'] })
   t.equal(
-    await db.transaction(tx => event.apply(tx, 'bank', data as never, clock.now(), 'message-1')),
+    await db.transaction(tx =>
+      event.apply(tx, data as never, { provider: 'bank', now: clock.now(), moneyId: 'message-1' }),
+    ),
     'applied',
   )
   const { accountId } = (await internals.anyWithdrawal.find(db, id))!

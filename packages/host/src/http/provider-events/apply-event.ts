@@ -107,7 +107,7 @@ async function applyNew(
   const kept = await keptEvents.lock(tx, keptId)
   if (kept && kept.handledAt !== null) return 'repeated'
   if (kept && kept.digest !== digest) return 'conflict'
-  const outcome = await type.apply(tx, provider, data as never, now, moneyId)
+  const outcome = await type.apply(tx, data as never, { provider, now, moneyId })
   if (outcome !== 'unknown' && outcome !== 'early') {
     if (kept) await keptEvents.remove(tx, keptId)
     return outcome
@@ -140,8 +140,8 @@ export async function applyKept(
     for (const kept of open) {
       const type = types[kept.type]
       const moneyId = type && moneyIdOf(type, kept.data, kept.messageId)
-      const outcome =
-        type && (await type.apply(tx, kept.provider, kept.data as never, now, moneyId as string))
+      const at = { provider: kept.provider, now, moneyId: moneyId as string }
+      const outcome = type && (await type.apply(tx, kept.data as never, at))
       if (outcome === 'applied' || outcome === 'ignored' || outcome === 'repeated')
         await keptEvents.remove(tx, kept.id)
       else rest.push(kept)

@@ -29,13 +29,21 @@ interface KeptContent {
   readonly data: object
 }
 
+/** What is known of an event besides its data. */
+interface EventContext {
+  readonly provider: string
+  readonly now: EpochMs
+  /** The id of `moneyIdOf`. */
+  readonly moneyId: string
+}
+
 /** An event that changes an object. */
 export interface AppliedEvent extends CheckedEvent {
   /**
-   * Applies an event, in the transaction that also stores the id of its message. `moneyId` is that of `moneyIdOf`. Must change nothing
-   * if the outcome is `conflict`, `unknown` or `early`.
+   * Applies an event, in the transaction that also stores the id of its message. Must change nothing if the outcome is `conflict`,
+   * `unknown` or `early`.
    */
-  apply(tx: SqlQueries, provider: string, data: never, now: EpochMs, moneyId: string): Promise<EventOutcome>
+  apply(tx: SqlQueries, data: never, at: EventContext): Promise<EventOutcome>
   /** Returns the provider's id of the money that an event moves; undefined if the event names none. Absent: it moves no single amount. */
   readonly moneyId?: (data: never) => string | undefined
   /**

@@ -78,7 +78,7 @@ export function createCard(
       await lockAccount(tx, accountId)
       const folder = await checkFolder(tx, accountId, terms.folderId)
       if (!folder.ok) return folder
-      const made = prepared && (await insertIssued(services, tx, accountId, terms, prepared))
+      const made = prepared && (await insertIssued(services, tx, terms, prepared))
       if (made && !made.ok) return made
       // This is a repeat of a request whose record has expired: respond with the current card.
       const card = made?.value ?? (await cards.find(tx, accountId, terms.id))

@@ -185,8 +185,8 @@ function execute(
       if (!issued.ok) return issued
       return issued.value ? allow({ ...issued.value, proposal: opened.value, terms }) : executedBefore
     },
-    async write({ caller: { session }, body }, { tx, prepared: { proposal, terms, ...issued } }) {
-      const made = await insertIssued(services, tx, session.accountId, terms, issued)
+    async write({ body }, { tx, prepared: { proposal, terms, ...issued } }) {
+      const made = await insertIssued(services, tx, terms, issued)
       if (!made.ok) return made
       const card = made.value
       if (!card) return executedBefore

@@ -35,7 +35,8 @@ export type CardTerms = Pick<
 export interface IssuedCardWithOrigin {
   readonly issued: IssuedCard
   readonly origin: CardOrigin
-  /** The key of the session that asked for it. */
+  /** The account and the key of the session that asked for it. */
+  readonly accountId: string
   readonly keyId: string
 }
 
@@ -89,7 +90,8 @@ export async function issueCard(
     return invalidState(session.surface, 'the issuer refused the card: change its limit', 'limit', {
       reason: 'issuer_refused',
     })
-  return allow({ issued, origin, keyId: session.keyId })
+  const { accountId, keyId } = session
+  return allow({ issued, origin, accountId, keyId })
 }
 
 /**
@@ -100,9 +102,8 @@ export async function issueCard(
 export async function insertIssued(
   { clock, providers }: Pick<CardServices, 'clock' | 'providers'>,
   tx: SqlQueries,
-  accountId: string,
   terms: CardTerms,
-  { issued, origin, keyId }: IssuedCardWithOrigin,
+  { issued, origin, accountId, keyId }: IssuedCardWithOrigin,
 ): Promise<Verdict<Card | undefined, HostDenial>> {
   const live = await denyEndedKey(tx, { accountId, keyId })
   if (!live.ok) return live

@@ -41,7 +41,7 @@ export function depositOperations(services: DepositServices): Operation[] {
   ]
 }
 
-const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
+const scopesOf = (surface: Surface): string[] => (surface === 'user' ? ['deposits.read'] : [])
 
 function list(
   surface: Surface,
@@ -52,7 +52,7 @@ function list(
     title: 'List deposits, newest first',
     surface,
     path: `/${surface}/v1/deposits`,
-    scopes: scopesOf(surface, 'deposits.read'),
+    scopes: scopesOf(surface),
     byCreation: true,
     filters: { scope },
     name: 'deposits',
@@ -74,7 +74,7 @@ function read(surface: Surface, { deposits, db }: Pick<DepositServices, 'deposit
     surface,
     paths: [`/${surface}/v1/deposits/{depositId}`],
     response: DepositResponse,
-    scopes: scopesOf(surface, 'deposits.read'),
+    scopes: scopesOf(surface),
     example: { deposit: depositExample },
     async read({ accountId }, id) {
       const deposit = await depositTable.find(db, accountId, id)

@@ -15,10 +15,9 @@ const CONFLICT = 'payment_conflict'
  */
 export async function keepConflict(
   tx: SqlQueries,
-  report: (error: unknown) => void,
   { id, accountId, provider, status }: Deposit,
   { id: detail, creditedCents: amountCents }: ReportedPayment,
-  now: EpochMs,
+  { report, now }: { readonly report: (error: unknown) => void; readonly now: EpochMs },
 ): Promise<void> {
   const subject = { kind: 'deposit', id }
   const history = await events.history(tx, accountId, subject)

@@ -62,10 +62,9 @@ export async function readPayments(
  */
 export async function creditPayment(
   tx: SqlQueries,
-  money: Money,
   { id, accountId, provider }: Deposit,
   payment: ReportedPayment,
-  now: EpochMs,
+  { money, now }: { readonly money: Money; readonly now: EpochMs },
 ): Promise<'done' | 'repeated' | 'conflict'> {
   const amountCents = payment.creditedCents
   const transfer = {

@@ -73,9 +73,9 @@ export function depositRecords(services: DepositServices): DepositRecords {
     }
     let [outcome, conflict]: [EventOutcome, boolean] = ['ignored', false]
     for (const payment of payments) {
-      const result = await creditPayment(tx, money, deposit, payment, now)
+      const result = await creditPayment(tx, deposit, payment, { money, now })
       if (result === 'conflict') {
-        await keepConflict(tx, services.report, { ...deposit, status: from }, payment, now)
+        await keepConflict(tx, { ...deposit, status: from }, payment, { report: services.report, now })
         conflict = true
       } else if (result === 'done') {
         await moveTo('completed', 'paid', payment.creditedCents)

@@ -26,7 +26,7 @@ export function submitJob(
     const report = await provider.submit(id, application, signal)
     return async tx => {
       // A decision that was made during the call is newer than this response.
-      count(await kyc.report(tx, id, report, clock.now(), { whilePending: true }))
+      count(await kyc.report(tx, id, report, { now: clock.now(), whilePending: true }))
       // Repeated also if this response was ignored because a newer report arrived during the call.
       return (await kyc.waiting(tx, id)) ? 'again' : undefined
     }
@@ -43,7 +43,7 @@ export function kycReportEvent(
 ): EventType {
   return reportEvent(kycReport, {
     apply: async (tx, name, { id, ...given }, now) =>
-      name === provider?.name ? report(tx, id, given, now) : 'unknown',
+      name === provider?.name ? report(tx, id, given, { now }) : 'unknown',
     amountOf: () => null,
     // The links open pages about the person.
     kept: ({ id, version, status }) => ({ id, version, status }),

@@ -42,8 +42,7 @@ export interface KycRecords {
     tx: SqlQueries,
     id: string,
     report: KycReport,
-    now: EpochMs,
-    only?: { readonly whilePending?: boolean },
+    at: { readonly now: EpochMs; readonly whilePending?: boolean },
   ): Promise<EventOutcome>
   /** Removes `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
@@ -121,7 +120,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
         ? open(check.application)?.application
         : undefined
     },
-    async report(tx, id, report, now, { whilePending = false } = {}) {
+    async report(tx, id, report, { now, whilePending = false }) {
       const locked = await lockApplication(tx, id)
       if (!locked) return 'unknown'
       const { status: from, application } = locked

@@ -45,19 +45,21 @@ export function subscriptionStatus({ term }: Subscription, now: EpochMs): Subscr
   return now < termEnd(term) ? 'active' : 'past_due'
 }
 
+/** A subscription to add. */
+interface NewSubscription {
+  readonly effectId: string
+  readonly accountId: string
+  readonly plan: Plan
+  readonly now: EpochMs
+}
+
 /** The host's subscription records. */
 export const subscriptions = {
   find: subscriptionTable.find,
   lock: subscriptionTable.lock,
   page: subscriptionTable.page,
   /** Adds a subscription in the caller's transaction, one per effect: a repeat returns the existing one. */
-  async insert(
-    tx: SqlQueries,
-    effectId: string,
-    accountId: string,
-    plan: Plan,
-    now: EpochMs,
-  ): Promise<Subscription> {
+  async insert(tx: SqlQueries, { effectId, accountId, plan, now }: NewSubscription): Promise<Subscription> {
     const { amountCents, interval } = plan
     const text = `insert into gw_subscriptions (id, account_id, effect_id, plan_id, amount_cents, plan_interval, created_at)
       values ($1, $2, $3, $4, $5, $6, $7)

@@ -86,19 +86,26 @@ export async function findOpen(db: SqlQueries, id: string, now: EpochMs): Promis
   return (await requests.select(db, `where ${OPEN}`, [id, digestOf(id), now]))[0]
 }
 
+/** A code that a person has typed. */
+interface EnteredCode {
+  /** The id or the token of the request. */
+  readonly id: string
+  readonly typed: string
+  /** What the person does with it. Default: `go on`. */
+  readonly next?: 'go on' | 'deny'
+}
+
 /**
  * Checks the code of an open request, before it is approved or denied. Undefined for a wrong code, which is counted: the fifth
  * one ends the request.
  */
 export async function enterCode(
   db: SqlQueries,
-  id: string,
-  typed: string,
+  { id, typed, next = 'go on' }: EnteredCode,
   now: EpochMs,
-  then: 'go on' | 'deny' = 'go on',
 ): Promise<CliRequest | undefined> {
   const code = typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
-  const [row] = await rows(db, ENTER_CODE, [id, digestOf(id), now, code, then])
+  const [row] = await rows(db, ENTER_CODE, [id, digestOf(id), now, code, next])
   return row && row['code'] === code ? requests.read(row) : undefined
 }
 

@@ -263,7 +263,7 @@ function denyRequest({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operati
     denies: [404],
     example: { body: { requestId: '5d1f5f0b9c0a4f0e', code: 'BCDF-2345' }, response: { status: 'denied' } },
     async handle({ body: { requestId, code } }) {
-      const denied = await enterCode(db, requestId, code, clock.now(), 'deny')
+      const denied = await enterCode(db, { id: requestId, typed: code, next: 'deny' }, clock.now())
       if (!denied) return challengeNotFound
       return allow({ data: { status: 'denied' }, summary: 'The request is denied.' })
     },

@@ -126,7 +126,8 @@ function challenge({
         return deny('invalid_request', 'lowerTo needs the requestId of a command line', { field: 'lowerTo' })
       const chainId = body.chainId === undefined || body.chainId === null ? null : readChainId(body.chainId)
       const now = clock.now()
-      const request = requestId === undefined ? undefined : await enterCode(db, requestId, code ?? '', now)
+      const request =
+        requestId === undefined ? undefined : await enterCode(db, { id: requestId, typed: code ?? '' }, now)
       if (requestId !== undefined && !request) return challengeNotFound
       const made = challenges.make(
         {

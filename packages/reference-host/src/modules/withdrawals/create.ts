@@ -39,6 +39,7 @@ export function createWithdrawal(
   provider: WithdrawalProvider,
 ): Operation {
   const { withdrawals, db, clock, receivers } = services
+  const respond = response(surface, services)
   return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalResponse)['partner'], PreparedWithdrawal>({
     id: 'withdrawals.create',
     title: 'Withdraw money',
@@ -89,13 +90,13 @@ export function createWithdrawal(
         if (!found) throw new Error(`withdrawal ${existing} was there before this write and is gone`)
         spendsNothing()
         const permitted = await permits({ amountCents, currency: 'USD' })
-        return permitted.ok
-          ? response(surface, services, tx, found, existing !== `wd_${effectId}`)
-          : permitted
+        return permitted.ok ? respond(tx, found, existing !== `wd_${effectId}`) : permitted
       }
       if (!('terms' in prepared)) throw new Error('a withdrawal without terms must exist')
-      const made = await make(services, provider.name, caller.session, prepared.terms, context)
-      return made.ok ? response(surface, services, tx, made.value, false) : made
+      const { keyId } = caller.session
+      const terms = { ...prepared.terms, accountId, keyId, provider: provider.name }
+      const made = await make(services, terms, context)
+      return made.ok ? respond(tx, made.value, false) : made
     },
   })
 }
@@ -109,13 +110,12 @@ async function make(
     ledger,
     receivers,
   }: Pick<CreateWithdrawalServices, 'withdrawals' | 'clock' | 'jobs' | 'ledger' | 'receivers'>,
-  provider: string,
-  { accountId, keyId }: Pick<Session, 'accountId' | 'keyId'>,
-  terms: NewWithdrawal,
+  terms: NewWithdrawal & Pick<Session, 'accountId' | 'keyId'> & Pick<Withdrawal, 'provider'>,
   { tx, effectId, reserve }: WriteContext<PreparedWithdrawal>,
 ): Promise<Verdict<Withdrawal>> {
   const now = clock.now()
   const id = `wd_${effectId}`
+  const { accountId } = terms
   const { address } = terms.destination
   const { open, isOwnAddress } = await countOpenAndFindOwn(tx, accountId, address)
   if (open >= MAX_OPEN)
@@ -126,8 +126,7 @@ async function make(
   const payee = addressPayee(terms.destination)
   const hold = await reserve({ amountCents: terms.amountCents, currency: 'USD', payee })
   if (!hold.ok) return hold
-  const withdrawal = { ...terms, id, accountId, keyId, provider, hold: hold.value }
-  const made = await withdrawals.create(tx, withdrawal, now)
+  const made = await withdrawals.create(tx, { ...terms, id, hold: hold.value }, now)
   if (made === 'insufficient') {
     const availableCents = await ledger.balance(tx, ledgerAccounts.user(accountId))
     return tooLittleMoney(availableCents, terms.amountCents)
@@ -136,23 +135,26 @@ async function make(
   return allow(made)
 }
 
-/** Responds with a withdrawal as it is now. For a partner, it stays open to polling as long as the response is `pending`. */
-async function response(
+/** Makes a function that responds with a withdrawal as it is now. For a partner, it stays open to polling as long as the response is `pending`. */
+function response(
   surface: Surface,
   { withdrawals, clock }: Pick<CreateWithdrawalServices, 'withdrawals' | 'clock'>,
-  tx: SqlQueries,
-  withdrawal: Withdrawal,
-  repeated: boolean,
-): Promise<Verdict<Success, HostDenial>> {
-  const { id, status, reason } = withdrawal
-  if (surface === 'partner') {
-    await withdrawals.setPolling(tx, withdrawal, status === 'pending' ? clock.now() + POLLED_FOR_MS : null)
-    if (status === 'failed')
-      return invalidState(surface, `the withdrawal failed: ${reason ?? 'unknown'}`, 'status')
+) {
+  return async (
+    tx: SqlQueries,
+    withdrawal: Withdrawal,
+    repeated: boolean,
+  ): Promise<Verdict<Success, HostDenial>> => {
+    const { id, status, reason } = withdrawal
+    if (surface === 'partner') {
+      await withdrawals.setPolling(tx, withdrawal, status === 'pending' ? clock.now() + POLLED_FOR_MS : null)
+      if (status === 'failed')
+        return invalidState(surface, `the withdrawal failed: ${reason ?? 'unknown'}`, 'status')
+    }
+    return allow({
+      data: withdrawalResponse(surface, withdrawal, repeated),
+      summary: `The withdrawal is ${status}.`,
+      ...(surface === 'user' ? { next: `GET /user/v1/withdrawals/${id}` } : {}),
+    })
   }
-  return allow({
-    data: withdrawalResponse(surface, withdrawal, repeated),
-    summary: `The withdrawal is ${status}.`,
-    ...(surface === 'user' ? { next: `GET /user/v1/withdrawals/${id}` } : {}),
-  })
 }

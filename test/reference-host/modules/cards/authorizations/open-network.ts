@@ -103,7 +103,7 @@ export async function openNetwork(t: Test): Promise<OpenNetwork> {
     tell(event, data, messageId = uniqueName(), provider = 'sandbox') {
       const type = all[`authorization.${event}`] as AppliedEvent
       const moneyId = moneyIdOf(type, data, messageId)
-      return db.transaction(tx => type.apply(tx, provider, data as never, clock.now(), moneyId))
+      return db.transaction(tx => type.apply(tx, data as never, { provider, now: clock.now(), moneyId }))
     },
     rowOf: async ({ decision }) => (await anyAuthorization.find(db, decision.authorizationId))!,
     incrementsOf: id => incrementTable.select(db, 'where authorization_id = $1 order by position', [id]),

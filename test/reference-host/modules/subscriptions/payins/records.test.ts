@@ -21,8 +21,8 @@ const setCursor = (chainId: number, scannedAt: number, nextBlock = 1): Promise<u
       on conflict (chain_id) do update set scanned_at = excluded.scanned_at, next_block = excluded.next_block`,
     [chainId, nextBlock, scannedAt],
   )
-const move = (payin: Payin, ...rest: [cause: 'submitted' | 'seen' | 'reorganised', change: object]) =>
-  locked(payin.id, (tx, found) => payins.move(tx, found, ...rest, clock.now()))
+const move = (payin: Payin, cause: 'submitted' | 'seen' | 'reorganised', change: object) =>
+  locked(payin.id, (tx, found) => payins.move(tx, found, cause, { ...change, now: clock.now() }))
 const TABLES = ['payin_moves', 'payins', 'open_payins', 'payin_transfers', 'subscriptions', 'chain_cursors']
 /** Runs a test on empty tables, in which nothing unexpected may be reported. */
 function test(title: string, run: (t: Test) => Promise<void>): void {
@@ -165,7 +165,7 @@ test('moves a pay-in only from the state that was locked', async t => {
   const payin = await make(accountId)
   const moved = await move(payin, 'submitted', { submittedTx: '0x9', detail: '0x9' })
   t.match(moved, { status: 'confirming', submittedTx: '0x9', method: 'onchain', moves: 2, seen: null })
-  const stale = db.transaction(tx => payins.move(tx, payin, 'seen', { seen: SEEN }, clock.now()))
+  const stale = db.transaction(tx => payins.move(tx, payin, 'seen', { seen: SEEN, now: clock.now() }))
   await t.rejects(stale, /was moved by another transaction/)
   const seen = await move(payin, 'seen', { seen: SEEN, detail: '0x1' })
   t.match(seen, { seen: SEEN, submittedTx: '0x9', moves: 3, dueAt: payin.dueAt })
@@ -177,7 +177,7 @@ test('moves a pay-in only from the state that was locked', async t => {
     ['confirming', 'confirming', 'submitted', null],
   ])
   await t.rejects(
-    locked(payin.id, (tx, found) => payins.move(tx, found, 'paid_from_balance', {}, clock.now())),
+    locked(payin.id, (tx, found) => payins.move(tx, found, 'paid_from_balance', { now: clock.now() })),
     /a pay-in that is confirming cannot be moved by paid_from_balance/,
   )
 })
@@ -282,7 +282,7 @@ test('collects what ended unpaid and was due by a time, the oldest first', async
 test('collects a subscription that was never paid with its last pay-in', async t => {
   const plan = { id: 'pro', amountCents: 100, interval: 'month' } as never
   const subscribe = (effectId: string) =>
-    db.transaction(tx => internals.subscriptions.insert(tx, effectId, accountId, plan, clock.now()))
+    db.transaction(tx => internals.subscriptions.insert(tx, { effectId, accountId, plan, now: clock.now() }))
   const [never, half, paid, other] = [
     await subscribe('1'),
     await subscribe('2'),

@@ -22,7 +22,7 @@ const eventsOf = async (accountId: string, id: string): Promise<readonly unknown
 const subscribe = (accountId: string) =>
   db.transaction(tx => {
     const plan = { id: 'pro', amountCents: 100, interval: 'month', name: 'Pro', features: [] } as never
-    return internals.subscriptions.insert(tx, uniqueName(), accountId, plan, clock.now())
+    return internals.subscriptions.insert(tx, { effectId: uniqueName(), accountId, plan, now: clock.now() })
   })
 const termOf = async (accountId: string, id: string): Promise<unknown> =>
   (await internals.subscriptions.find(db, accountId, id))?.term
@@ -133,7 +133,7 @@ t.test('play money settles a pay-in like a transfer, from the account of the san
     const { id } = await make(accountId, { planId: null, payTo: PAY_TO }, await hold(accountId))
     if (submitted)
       await locked(id, (tx, payin) =>
-        internals.payins.move(tx, payin, 'submitted', { submittedTx: '0x9' }, clock.now()),
+        internals.payins.move(tx, payin, 'submitted', { submittedTx: '0x9', now: clock.now() }),
       )
     const from = submitted ? 'confirming' : 'awaiting_payment'
     const [before, sandbox, spent] = [
@@ -183,7 +183,7 @@ t.test('gives the caps back when a pay-in closes unpaid', async t => {
     const { id } = await make(accountId, {}, await hold(accountId))
     if (from === 'confirming')
       await locked(id, (tx, payin) =>
-        internals.payins.move(tx, payin, 'submitted', { submittedTx: '0x9' }, clock.now()),
+        internals.payins.move(tx, payin, 'submitted', { submittedTx: '0x9', now: clock.now() }),
       )
     const known = (await find(id))!
     const closed = await locked(id, (tx, payin) => settlement.close(tx, payin, cause, clock.now()))

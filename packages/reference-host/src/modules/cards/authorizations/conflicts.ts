@@ -46,14 +46,10 @@ export function conflictOf(
  */
 export async function declineConflict(
   tx: SqlQueries,
-  services: {
-    readonly report: (error: unknown) => void
-  },
   row: Authorization,
   { id, differences, amountCents }: Conflict,
-  now: EpochMs,
+  { report, now }: { readonly report: (error: unknown) => void; readonly now: EpochMs },
 ): Promise<NetworkResponse> {
-  const { report } = services
   const { accountId, issuer, status } = row
   const subject = { kind: 'authorization', id: row.id }
   const detail = `request_conflict: ${differences}`

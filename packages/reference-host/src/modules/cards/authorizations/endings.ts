@@ -107,8 +107,11 @@ async function moveHeld(
   money: Money,
   tx: SqlQueries,
   { accountId, id, issuer }: Authorization,
-  { moves, entry }: { readonly moves: readonly HeldMove[]; readonly entry: TransactionEntry },
-  now: EpochMs,
+  {
+    moves,
+    entry,
+    now,
+  }: { readonly moves: readonly HeldMove[]; readonly entry: TransactionEntry; readonly now: EpochMs },
 ): Promise<void> {
   const debit: Debit = { debit: ledgerAccounts.held(accountId, 'cards'), cover: { exempt: 'held_before' } }
   for (const { part, to, amountCents } of moves) {
@@ -143,7 +146,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
         { part: `clear:${id}`, to: 'merchant', amountCents: collected },
         { part: `rest:${id}`, to: 'balance', amountCents: rest },
       ] as const
-      await moveHeld(money, tx, row, { moves, entry }, now)
+      await moveHeld(money, tx, row, { moves, entry, now })
       const status = final ? 'cleared' : row.status
       const event = { cause: 'cleared', amountCents: collected, now }
       const cleared = await change(tx, row, { status, heldCents, clearedCents }, event)
@@ -168,7 +171,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
       const entry = entryAfterReversal(after, status)
       const part = 'id' in reversal ? `free:${reversal.id}` : cause
       const moves = [{ part, to: 'balance', amountCents: freed }] as const
-      await moveHeld(money, tx, row, { moves, entry }, now)
+      await moveHeld(money, tx, row, { moves, entry, now })
       const declineReason = cause === 'unavailable' ? cause : null
       const event = { cause, amountCents: freed, now }
       const changed = await change(tx, row, { status, heldCents, declineReason }, event)

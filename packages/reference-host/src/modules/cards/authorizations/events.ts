@@ -116,7 +116,7 @@ function movementEvents({ authorizations }: Pick<NetworkServices, 'authorization
       cardId: data.cardId ?? null,
       data,
     }),
-    async apply(tx, provider, data: Type.Static<S>, now, moneyId): Promise<EventOutcome> {
+    async apply(tx, data: Type.Static<S>, { provider, now, moneyId }): Promise<EventOutcome> {
       const row = await lockOrReserve(tx, authorizationId(provider, data.id))
       if (!row) return 'unknown'
       if (data.cardId !== undefined && data.cardId !== row.cardId) return 'conflict'

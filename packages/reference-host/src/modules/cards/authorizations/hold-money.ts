@@ -28,12 +28,11 @@ export async function holdMoney(
   services: HoldServices,
   tx: SqlQueries,
   at: CardOfAccount,
-  amount: HeldAmount,
-  entry: TransactionEntry,
+  { amount, entry }: { readonly amount: HeldAmount; readonly entry: TransactionEntry },
 ): Promise<SpendHold | DeclineCause> {
   const hold = await decide(services, tx, at, amount)
   if ('reason' in hold) return hold
-  const reason = await moveMoney(services, tx, at, amount, { hold, entry })
+  const reason = await moveMoney(services, tx, at, { amount, hold, entry })
   if (!reason && amount.amountCents > 0) return hold
   if (hold.held) await services.guard.release(hold, services.spendStorage(tx))
   return reason ? { reason } : { ...hold, held: false }
@@ -47,8 +46,11 @@ async function moveMoney(
   { ledger, money }: HoldServices,
   tx: SqlQueries,
   { card, now }: CardAtNow,
-  amount: HeldAmount,
-  { hold, entry }: { readonly hold: SpendHold; readonly entry: TransactionEntry },
+  {
+    amount,
+    hold,
+    entry,
+  }: { readonly amount: HeldAmount; readonly hold: SpendHold; readonly entry: TransactionEntry },
 ): Promise<DeclineReason | undefined> {
   const { id, amountCents } = amount
   const debit = ledgerAccounts.user(card.accountId)

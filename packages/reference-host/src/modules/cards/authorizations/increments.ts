@@ -72,7 +72,8 @@ export function authorizationIncrements(services: IncrementServices): Authorizat
     const heldCents = row.heldCents + row.clearedCents
     const amount = { id, amountCents, currency, merchant, issuerReason, heldCents }
     const ofAccount = { ...at, isAccountLocked: await isAccountLocked(tx, row.accountId) }
-    return holdMoney(services, tx, ofAccount, amount, entryOf(row, 'pending', heldCents + amountCents))
+    const entry = entryOf(row, 'pending', heldCents + amountCents)
+    return holdMoney(services, tx, ofAccount, { amount, entry })
   }
 
   return {

@@ -64,7 +64,7 @@ async function decideIncrement(
     const known = await anyIncrement.find(tx, id)
     const response = async (): Promise<NetworkResponse> => {
       const conflict = known && conflictOf(id, askedBy(known), { amountCents, currency, authorizationId })
-      if (conflict) return declineConflict(tx, services, row, conflict, now)
+      if (conflict) return declineConflict(tx, row, conflict, { report: services.report, now })
       if (known) {
         if (known.declineReason === null && row.status === 'authorized')
           await incrementTable.update(tx, known, { attempts: withAttempt(known.attempts, attempt) })

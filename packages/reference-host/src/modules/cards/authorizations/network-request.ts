@@ -80,7 +80,7 @@ async function decideRequest(
     const known = await anyAuthorization.lock(tx, request.id)
     const response = async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
-      if (conflict) return declineConflict(tx, services, known, conflict, now)
+      if (conflict) return declineConflict(tx, known, conflict, { report: services.report, now })
       if (known) {
         // This response may approve a decision that an earlier attempt made too late, so that attempt must not undo it.
         if (known.status === 'authorized' && known.attempts.length > 0)

@@ -62,7 +62,8 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       if (known) return { row: known, history: undefined }
       const keyId = card.keyLineage?.lineageId ?? null
       const entry = { ...entryOf({ ...request, accountId, cardId: card.id }, 'pending', amountCents), keyId }
-      const result = await holdMoney(services, tx, { ...at, isAccountLocked: accountLocked }, request, entry)
+      const ofAccount = { ...at, isAccountLocked: accountLocked }
+      const result = await holdMoney(services, tx, ofAccount, { amount: request, entry })
       const declined = 'reason' in result ? result : undefined
       const status = declined ? 'declined' : 'authorized'
       const row: Authorization = {

@@ -67,8 +67,9 @@ export function confirmPayin(services: ConfirmServices): Operation {
       const submitted =
         payin.submittedTx === submittedTx
           ? payin
-          : await payins.move(tx, payin, 'submitted', { submittedTx, detail: submittedTx }, now)
-      return payinSuccess(prepared ? await applyTransfers(services, tx, submitted, prepared, now) : submitted)
+          : await payins.move(tx, payin, 'submitted', { submittedTx, detail: submittedTx, now })
+      const view = prepared && { ...prepared, now }
+      return payinSuccess(view ? await applyTransfers(services, tx, submitted, view) : submitted)
     },
   })
 }

@@ -108,7 +108,7 @@ export function checkout(services: PurchaseServices): Operation {
       const { tx, effectId } = context
       const now = clock.now()
       const { accountId } = call.caller.session
-      const subscription = await subscriptions.insert(tx, effectId, accountId, plan, now)
+      const subscription = await subscriptions.insert(tx, { effectId, accountId, plan, now })
       const { id, planId, amountCents } = subscription
       const payin = await requestPayin(services, call, context, { amountCents, planId, subscriptionId: id })
       if (!payin.ok) return payin

@@ -75,8 +75,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
   /** Returns the address of the first index, from `first` on, whose address was never used. */
   async function derived(
     tx: SqlQueries,
-    branch: AddressBranch,
-    first: number,
+    { branch, first }: { readonly branch: AddressBranch; readonly first: number },
     { chainId, token }: PayinReceiver,
     { clientBucket, now }: AddressRequest,
   ): Promise<string> {
@@ -104,7 +103,9 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
       const denial = await overBudget(tx, receiver, request)
       if (denial) return denial
       return allow(
-        branch ? await derived(tx, branch, index, receiver, request) : await listed(tx, receiver, request),
+        branch
+          ? await derived(tx, { branch, first: index }, receiver, request)
+          : await listed(tx, receiver, request),
       )
     },
   }

@@ -30,8 +30,7 @@ export async function applyTransfers(
   { settlement }: ApplyServices,
   tx: SqlQueries,
   payin: Payin,
-  { transfers, head, confirmations }: ChainView,
-  now: EpochMs,
+  { transfers, head, confirmations, now }: ChainView & { readonly now: EpochMs },
 ): Promise<Payin> {
   const { payTo, createdAt, seen } = payin
   if (!payTo) return payin
@@ -43,7 +42,7 @@ export async function applyTransfers(
       return settlement.settleOnChain(tx, payin, transfer, now)
     }
     if (seen && isSameEvent(seen, transfer)) return payin
-    return payins.move(tx, payin, 'seen', { seen: transfer, detail: transfer.txHash }, now)
+    return payins.move(tx, payin, 'seen', { seen: transfer, detail: transfer.txHash, now })
   }
   return payin
 }

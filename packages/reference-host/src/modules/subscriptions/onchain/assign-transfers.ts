@@ -62,8 +62,9 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
     db.transaction(async tx => {
       const payin = await payins.lock(tx, accountId, id)
       if (!payin || !isOpen(payin.status)) return false
-      const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
-      const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
+      const confirmations = depthOf(payin.payTo?.token ?? '')
+      const view = { transfers, head, confirmations, now: clock.now() }
+      const { seen, status } = await applyTransfers(services, tx, payin, view)
       const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
       // If a transfer has its confirmations and did not settle this pay-in, it is assigned to another one.
       return found !== undefined && (status === 'settled' || !isDeep(found, head))
@@ -95,7 +96,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
     db.transaction(async tx => {
       const payin = await payins.lock(tx, accountId, id)
       if (payin?.status !== 'confirming' || !payin.seen || !isSameEvent(payin.seen, seen)) return
-      await payins.move(tx, payin, 'reorganised', { seen: null, detail: seen.txHash }, clock.now())
+      await payins.move(tx, payin, 'reorganised', { seen: null, detail: seen.txHash, now: clock.now() })
     })
 
   return {

@@ -3,7 +3,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { readNewest, searchNewest } from '@gatewright/host/internal'
+import { readNewest } from '@gatewright/host/internal'
 import type { NewestPage, Place } from '@gatewright/host'
 import { addOpenPayin, changeLookups } from './payin-lookups.ts'
 import {
@@ -19,11 +19,12 @@ import {
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
 /** The members that a move changes besides the status. Omitted members are unchanged. */
-interface PayinChange {
+export interface PayinChange {
   readonly method?: Payin['method']
   readonly submittedTx?: string
   readonly seen?: SeenTransfer | null
   readonly detail?: string
+  readonly now: EpochMs
 }
 
 /** The filter of a list of pay-ins. An absent member filters nothing. */
@@ -66,7 +67,7 @@ function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): Ep
 }
 
 /** Chooses the index by which a page is read: that of an id or a key, else that of statuses. */
-function rowFilter({ id, keyId, statuses }: PayinFilter): Parameters<typeof readNewest>[4] {
+function rowFilter({ id, keyId, statuses }: PayinFilter): Parameters<typeof readNewest>[2]['filter'] {
   if (id === undefined && keyId === undefined)
     return statuses ? { oneOf: statuses.map(status => ({ status })) } : {}
   const also = {
@@ -88,9 +89,9 @@ export const payins = {
     filter: PayinFilter = {},
   ): Promise<{ readonly rows: readonly Payin[]; readonly next: Place | undefined }> {
     const { matches } = filter
-    if (!matches) return readNewest(db, payinTable, accountId, page, rowFilter(filter))
+    const of = { ...page, accountId, filter: rowFilter(filter) }
     // Only a search reads the properties.
-    return searchNewest(db, listedPayinTable, accountId, page, { ...rowFilter(filter), matches })
+    return matches ? readNewest(db, listedPayinTable, { ...of, matches }) : readNewest(db, payinTable, of)
   },
   /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
   lock: payinTable.lock,
@@ -186,8 +187,7 @@ export const payins = {
     tx: SqlQueries,
     payin: Payin,
     cause: PayinCause,
-    { seen = payin.seen, detail, ...change }: PayinChange,
-    now: EpochMs,
+    { seen = payin.seen, detail, now, ...change }: PayinChange,
   ): Promise<Payin> {
     const to = nextStatus(payin.status, cause)
     if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)

@@ -6,8 +6,9 @@ import { type Debit, type SystemAccount, ledgerAccounts } from '@gatewright/host
 import { deny } from '../../../product/denials.ts'
 import { systemAccounts } from '../../../product/system-accounts.ts'
 import { subscriptions } from '../subscription-store.ts'
-import { payins } from './payin-store.ts'
+import { payins, type PayinChange } from './payin-store.ts'
 import type { Payin, PayTo, SeenTransfer } from './payin.ts'
+import type { PayinCause } from './states.ts'
 
 /** The stores and services that settlement needs. */
 interface SettlementServices {
@@ -63,8 +64,6 @@ function entriesOf(
   return paidFromBalance ? [{ ...common, direction: 'debit', description: `Plan ${planId}${of}` }] : []
 }
 
-type EndMove = Parameters<typeof payins.move> extends [unknown, unknown, ...infer Move] ? Move : never
-
 const insufficientBalance: HostDenial = deny(
   'invalid_request',
   'this pay-in costs more than the balance holds: fund the balance first',
@@ -89,12 +88,16 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   }
 
   /** Records the last move of a pay-in, and the event that notifies its account. */
-  const end = async (tx: SqlQueries, payin: Payin, ...move: EndMove): Promise<Payin> => {
-    const [cause, , now] = move
-    const ended = await payins.move(tx, payin, ...move)
+  const end = async (
+    tx: SqlQueries,
+    payin: Payin,
+    cause: PayinCause,
+    change: PayinChange,
+  ): Promise<Payin> => {
+    const ended = await payins.move(tx, payin, cause, change)
     const { id, status: to, accountId, amountCents } = ended
     const event = { accountId, subject: { kind: 'payin', id }, from: payin.status, to, cause, amountCents }
-    await events.record(tx, event, now)
+    await events.record(tx, event, change.now)
     return ended
   }
 
@@ -103,14 +106,13 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     tx: SqlQueries,
     payin: Payin,
     debit: SystemAccount,
-    ...move: EndMove
+    { cause, ...change }: PayinChange & { readonly cause: PayinCause },
   ): Promise<Payin> => {
-    const [, , now] = move
     // Counts the hold as spent. An operator may have ended the hold before; the counters then stay
     // unchanged.
     if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
-    await moveMoney(tx, payin, { debit }, now)
-    return end(tx, payin, ...move)
+    await moveMoney(tx, payin, { debit }, change.now)
+    return end(tx, payin, cause, change)
   }
 
   return {
@@ -121,19 +123,24 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
       const debit = ledgerAccounts.user(payin.accountId)
       const from = { debit, cover: spent.value }
       if (!(await moveMoney(tx, { ...payin, keyId }, from, now))) return insufficientBalance
-      return allow(await end(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
+      return allow(await end(tx, payin, 'paid_from_balance', { method: 'balance', now }))
     },
     settleOnChain(tx, payin, seen, now) {
       const { chainId, token } = payin.payTo as PayTo
       const debit = systemAccounts.chain(chainId, token)
-      return settleFromOutside(tx, payin, debit, 'paid_on_chain', { seen, detail: seen.txHash }, now)
+      return settleFromOutside(tx, payin, debit, {
+        cause: 'paid_on_chain',
+        seen,
+        detail: seen.txHash,
+        now,
+      })
     },
     settleWithPlayMoney(tx, payin, now) {
-      return settleFromOutside(tx, payin, systemAccounts.sandbox, 'simulated', {}, now)
+      return settleFromOutside(tx, payin, systemAccounts.sandbox, { cause: 'simulated', now })
     },
     async close(tx, payin, cause, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
-      return end(tx, payin, cause, {}, now)
+      return end(tx, payin, cause, { now })
     },
   }
 }
