@@ -3,7 +3,7 @@ import { isStorableText, checkOptions, type OptionTable } from '@gatewright/kern
 import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
 import { isSession, denyMissingScopes } from '../keys/authority.ts'
 import { denyLargePolicy, type CheckChains } from '../keys/chain-bounds.ts'
-import { deny, type IssuerDenial } from '../codes.ts'
+import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { MAX_DEPTH, MAX_LABEL_LENGTH, MAX_POLICIES, MAX_TOKEN_BYTES, MIN_SESSION_SECONDS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import { isPlainLine } from '../plain-line.ts'
@@ -65,9 +65,8 @@ export function makeIssueSession(
     const now = clock.now()
     const parent = isSession(by) ? await sessions.find(by.sessionId) : undefined
     const above = isSession(by) ? parent : by
-    if (!above || !(above.revokedAt === null && now < (above.expiresAt ?? Infinity))) {
-      return deny('unauthorized', 'the credential is not valid', { reason: 'the key or session has ended' })
-    }
+    if (!above || !(above.revokedAt === null && now < (above.expiresAt ?? Infinity)))
+      return invalidCredential('the key or session has ended')
     const route = routeOf((request.subject ?? by).accountId)
     const policyIds =
       request.policy === undefined ? by.policyIds : [...by.policyIds, `pol_${route}${randomBase62(14)}`]
@@ -76,21 +75,9 @@ export function makeIssueSession(
       ttlSeconds: request.ttlSeconds ?? options.defaultSessionTtlSeconds,
       route,
     })
-    if (session.expiresAt <= now) {
-      return deny('unauthorized', 'the credential is not valid', {
-        reason: 'the session would end within this second',
-      })
-    }
+    if (session.expiresAt <= now) return invalidCredential('the session would end within this second')
     const ancestry = parent ? [...parent.ancestry, parent.sessionId] : []
-    if (policyIds.length > MAX_POLICIES || ancestry.length > MAX_DEPTH) {
-      return deny(
-        'policy_blocked',
-        `session chain deeper than ${MAX_DEPTH}, or more than ${MAX_POLICIES} policies`,
-        {
-          details: { rule: 'max_depth' },
-        },
-      )
-    }
+    if (policyIds.length > MAX_POLICIES || ancestry.length > MAX_DEPTH) return tooDeep
     const own =
       request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
     const tooLarge = own.length > 0 && (await checkChains([policyIds], own))
@@ -99,20 +86,28 @@ export function makeIssueSession(
     const token = await sign(
       JSON.stringify({ ...toClaims(session), iss: options.issuer, aud: options.audience }),
     )
-    if (token.length > MAX_TOKEN_BYTES) {
-      return deny('invalid_request', `the token would be longer than ${MAX_TOKEN_BYTES} bytes`, {
-        field: 'scopes',
-      })
-    }
+    if (token.length > MAX_TOKEN_BYTES) return tooLong
     const record: SessionRecord = { ...session, ancestry, label: request.label ?? null, revokedAt: null }
     const note = auditNote('session.create', session.sessionId, policyIds)
     const audit = buildAuditEntry(session.accountId, actorOf(by), note, now)
-    if (!(await sessions.insert(record, own, audit))) {
-      return deny('unauthorized', 'the credential is not valid', { reason: 'the parent session was revoked' })
-    }
-    return allow({ token, session })
+    return (await sessions.insert(record, own, audit))
+      ? allow({ token, session })
+      : invalidCredential('the parent session was revoked')
   }
 }
+
+const invalidCredential = (reason: IssuerReason): IssuerDenial =>
+  deny('unauthorized', 'the credential is not valid', { reason })
+
+const tooDeep = deny(
+  'policy_blocked',
+  `session chain deeper than ${MAX_DEPTH}, or more than ${MAX_POLICIES} policies`,
+  { details: { rule: 'max_depth' } },
+)
+
+const tooLong = deny('invalid_request', `the token would be longer than ${MAX_TOKEN_BYTES} bytes`, {
+  field: 'scopes',
+})
 
 /** Denies a lifetime that is not an integer within the bounds of the options. */
 export function denyTtl(

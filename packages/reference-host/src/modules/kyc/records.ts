@@ -5,7 +5,7 @@ import { type Sealer } from '@gatewright/host/internal'
 import type { KycApplication, KycReport, Link } from '../../providers/kyc/port.ts'
 import { accountOfObject, addObject, removeObject } from '../../product/provider-objects.ts'
 import { applications, findCheck, lockApplication, lockCheck } from './applications.ts'
-import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
+import { isCounted, lastReported, mayReport, REPORTED } from './reports.ts'
 import { digestOf, sealedFields } from './sealed-fields.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
@@ -127,11 +127,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
       const { accountId, version: known } = application
       const { status: to, version, reason } = report
       const fields = withoutNationalId(application)
-      // After a decision `pending` the provider is called again, and its newest report counts again; a response counts even
-      // without a version.
-      const repeated = from === 'pending' && (version === known || (whilePending && version === null))
-      const late = whilePending && from !== 'pending'
-      const newer = !late && (repeated || isNewer(version, known))
+      const newer = isCounted({ from, version, known, whilePending })
       const newest = { fields, version: newer ? (version ?? known) : known }
       if (!newer || !(await mayReport(tx, { accountId, id, from, to, version }))) {
         // The version of a report is stored even if the report is not applied, so that an older report that arrives later is

@@ -15,9 +15,25 @@ interface ReportedChange {
   readonly version: number | null
 }
 
-/** Whether a report is newer than all earlier ones. Without a version it is newer only if none of them had one. */
-export function isNewer(version: number | null, known: number | null): boolean {
-  return known === null || (version !== null && version > known)
+/** The version of a report, beside what is known. */
+interface ReportedVersion {
+  readonly from: KycStatus
+  readonly version: number | null
+  /** The version of the newest report so far. */
+  readonly known: number | null
+  /** Whether it is the response to the call of the job. */
+  readonly whilePending: boolean
+}
+
+/**
+ * Whether a report is newer than all earlier ones. Without a version it is newer only if none of them had one. After a decision `pending`
+ * the provider is called again, and its newest report counts again: its response counts even without a version, but not after another
+ * decision.
+ */
+export function isCounted({ from, version, known, whilePending }: ReportedVersion): boolean {
+  if (whilePending && from !== 'pending') return false
+  const isRepeated = from === 'pending' && (version === known || (whilePending && version === null))
+  return isRepeated || known === null || (version !== null && version > known)
 }
 
 /** Whether a newer report may change the status. It may not end a lock or a denial that an operator decided on. */

@@ -135,22 +135,17 @@ function createPayment(services: PaymentServices): Operation {
       const payee = userPayee(receiver.value, to.walletAddress)
       const payment = { id, accountId, credit, amountCents, payee, cause: 'payment' }
       const common = { type: 'payment', status: 'completed', amountCents, memo } as const
-      const side = (part: string): TransactionEntry['source'] => ({ kind: 'payment', id, part })
       const sent: TransactionEntry = {
         ...common,
+        ...side(id, 'sent'),
         accountId,
         keyId: caller.session.keyId,
-        source: side('sent'),
-        direction: 'debit',
-        description: 'Payment sent',
         counterparty: to.walletAddress.toLowerCase(),
       }
       const received: TransactionEntry = {
         ...common,
+        ...side(id, 'received'),
         accountId: receiver.value,
-        source: side('received'),
-        direction: 'credit',
-        description: 'Payment received',
         counterparty: payer.walletAddress,
       }
       const entries = [sent, received]
@@ -163,6 +158,14 @@ function createPayment(services: PaymentServices): Operation {
     },
   })
 }
+
+/** What the transaction of one side of a payment says. */
+const side = (id: string, part: 'sent' | 'received') =>
+  ({
+    source: { kind: 'payment', id, part },
+    direction: part === 'sent' ? 'debit' : 'credit',
+    description: `Payment ${part}`,
+  }) as const
 
 const response = (sent: SentPayment): Verdict<Success> =>
   allow({ data: { payment: paymentData(sent) }, summary: 'The payment is made.' })

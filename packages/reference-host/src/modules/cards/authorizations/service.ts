@@ -3,7 +3,8 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import { events, transactions } from '@gatewright/host'
 import { addObject } from '../../../product/provider-objects.ts'
 import { isAccountLocked } from '../../onboarding/requirements.ts'
-import type { AuthorizationRequest, CardAtNow } from './decide.ts'
+import type { SpendHold } from '@gatewright/scope-guard'
+import type { AuthorizationRequest, CardAtNow, DeclineCause } from './decide.ts'
 import { endings, entryOf, type AuthorizationEndings } from './endings.ts'
 import { holdMoney } from './hold-money.ts'
 import {
@@ -43,6 +44,36 @@ export interface DecidedAuthorization {
   readonly history: readonly HistoryEntry[] | undefined
 }
 
+/** The row of a payment that was just decided: with its hold, or why it was declined. */
+function decidedRow(
+  { card, now }: CardAtNow,
+  { id, amountCents, currency, merchant, attempt }: AuthorizationRequest,
+  result: SpendHold | DeclineCause,
+): Authorization & { readonly status: 'authorized' | 'declined' } {
+  const declined = 'reason' in result ? result : undefined
+  return {
+    id,
+    accountId: card.accountId,
+    cardId: card.id,
+    issuer: card.issuer,
+    status: declined ? 'declined' : 'authorized',
+    amountCents,
+    currency,
+    merchant,
+    incrementedCents: 0,
+    heldCents: declined ? 0 : amountCents,
+    clearedCents: 0,
+    refundedCents: 0,
+    excessCents: 0,
+    attention: null,
+    createdAt: now,
+    declineReason: declined?.reason ?? null,
+    declineRule: declined?.rule ?? null,
+    hold: 'reason' in result ? null : result,
+    attempts: attempt ? [attempt] : [],
+  }
+}
+
 /** Makes the authorizations of a host. */
 export function authorizations(services: AuthorizationServices): Authorizations {
   const { count } = services
@@ -52,8 +83,8 @@ export function authorizations(services: AuthorizationServices): Authorizations 
     ...authorizationIncrements(services),
     async authorize(tx, at, request) {
       const { card, now } = at
-      const { id, amountCents, currency, merchant } = request
-      const { accountId, issuer } = card
+      const { id, amountCents, currency } = request
+      const { accountId } = card
       const [known, accountLocked] = await together(
         tx,
         on => authorizationTable.find(on, accountId, id),
@@ -65,28 +96,8 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       const ofAccount = { ...at, isAccountLocked: accountLocked }
       const result = await holdMoney(services, tx, ofAccount, { amount: request, entry })
       const declined = 'reason' in result ? result : undefined
-      const status = declined ? 'declined' : 'authorized'
-      const row: Authorization = {
-        id,
-        accountId,
-        cardId: card.id,
-        issuer,
-        status,
-        amountCents,
-        currency,
-        merchant,
-        incrementedCents: 0,
-        heldCents: declined ? 0 : amountCents,
-        clearedCents: 0,
-        refundedCents: 0,
-        excessCents: 0,
-        attention: null,
-        createdAt: now,
-        declineReason: declined?.reason ?? null,
-        declineRule: declined?.rule ?? null,
-        hold: 'reason' in result ? null : result,
-        attempts: request.attempt ? [request.attempt] : [],
-      }
+      const row = decidedRow(at, request, result)
+      const { status } = row
       await authorizationTable.add(tx, row)
       await addObject(tx, 'authorization', row)
       // Events and transactions are in US cents. A payment in another currency is declined, whatever its amount.
