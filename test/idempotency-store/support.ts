@@ -1,4 +1,5 @@
-import type { StoredResponse } from '@gatewright/idempotency-store'
+import type { IdempotencyStorage, StoredResponse } from '@gatewright/idempotency-store'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import type { IdempotentRequest } from '#packages/idempotency-store/dist/request/identify.js'
 import type { Timer } from '#packages/idempotency-store/dist/execution/timer.js'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
@@ -19,6 +20,23 @@ export function write(change: Partial<IdempotentRequest> & { text?: string } = {
 /** A response with a status. */
 export function response(status: number, body = `{"status":${status}}`): StoredResponse {
   return { status, headers: [['content-type', 'application/json']], body }
+}
+
+/** A storage in memory, and how many begins it was asked for. */
+export function countedStorage(): {
+  readonly storage: IdempotencyStorage
+  readonly seen: { begins: number }
+} {
+  const inner = memoryIdempotency()
+  const seen = { begins: 0 }
+  const storage: IdempotencyStorage = {
+    ...inner,
+    begin(...args) {
+      seen.begins++
+      return inner.begin(...args)
+    },
+  }
+  return { storage, seen }
 }
 
 /** A timer whose sleeps take no time: each moves its own clock and the given one, and gives the event loop a turn. */

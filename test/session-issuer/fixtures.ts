@@ -1,4 +1,4 @@
-import { memoryFeed, type Session, type MemoryFeed } from '@gatewright/kernel'
+import { memoryFeed, type Session, type MemoryFeed, type Verdict } from '@gatewright/kernel'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import {
   createIssuer,
@@ -9,7 +9,7 @@ import {
   type SigningKeyStorage,
   type IssuerOptions,
 } from '@gatewright/session-issuer'
-import type { SessionRequest } from '@gatewright/session-issuer/internal'
+import type { ListPosition, SessionRequest } from '@gatewright/session-issuer/internal'
 import type { CreatedKey, KeyRequest } from '#packages/session-issuer/dist/keys/create-key.js'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 
@@ -29,6 +29,22 @@ export function memorySigningKeys(): SigningKeyStorage {
       return true
     },
   }
+}
+
+/** Reads all pages of a list. `between` runs after each page. */
+export async function allPages<P extends { readonly next: ListPosition | null }>(
+  read: (after: { readonly after?: ListPosition }) => Promise<Verdict<P>>,
+  between: () => Promise<unknown> = async () => {},
+): Promise<P[]> {
+  const pages: P[] = []
+  let after: ListPosition | null | undefined
+  while (after !== null) {
+    const page: P = must(await read(after ? { after } : {}))
+    pages.push(page)
+    after = page.next
+    await between()
+  }
+  return pages
 }
 
 export interface SetUp {

@@ -147,36 +147,28 @@ t.test('law: one statement succeeds once over all encodings and wallets, in memo
   t.pass('in 20 orders')
 })
 
-t.test('law: one statement succeeds once over all encodings and wallets, on Redis', async t => {
-  const { connections, close } = await openRedis(2)
-  t.teardown(close)
-  const prefix = uniqueName()
-  await oneSuccess(
-    connections.map(connection => redisNonces(connection, { prefix })),
-    6,
-  )
-  t.pass('in 6 orders, on two hosts')
-})
-
-t.test('law: one statement succeeds once over all encodings and wallets, on Postgres', async t => {
-  const { connections, close } = await openPostgres(2, migrateNonces)
-  t.teardown(close)
-  await oneSuccess(
-    connections.map(db => postgresNonces(db)),
-    6,
-  )
-  t.pass('in 6 orders, on two hosts')
-})
-
-t.test('law: one statement succeeds once over all encodings and wallets, on SQLite', async t => {
-  const { connections, close } = await openSqlite(2, migrateSqlite)
-  t.teardown(close)
-  await oneSuccess(
-    connections.map(db => sqliteNonces(db)),
-    6,
-  )
-  t.pass('in 6 orders, on two hosts')
-})
+const OPENED = {
+  Redis: async () => {
+    const { connections, close } = await openRedis(2)
+    const prefix = uniqueName()
+    return { nonces: connections.map(connection => redisNonces(connection, { prefix })), close }
+  },
+  Postgres: async () => {
+    const { connections, close } = await openPostgres(2, migrateNonces)
+    return { nonces: connections.map(db => postgresNonces(db)), close }
+  },
+  SQLite: async () => {
+    const { connections, close } = await openSqlite(2, migrateSqlite)
+    return { nonces: connections.map(db => sqliteNonces(db)), close }
+  },
+}
+for (const [store, open] of Object.entries(OPENED))
+  t.test(`law: one statement succeeds once over all encodings and wallets, on ${store}`, async t => {
+    const { nonces, close } = await open()
+    t.teardown(close)
+    await oneSuccess(nonces, 6)
+    t.pass('in 6 orders, on two hosts')
+  })
 
 t.test('one statement succeeds once when all its encodings are sent at once', async t => {
   const order = Array.from({ length: ENCODINGS }, (_, index) => index)

@@ -7,7 +7,7 @@ export const claimTests: Readonly<Record<string, string>> = {
   'Hosts whose clocks differ by 60 s accept a statement once between them':
     'two hosts whose clocks are 60 s apart accept one statement once',
   'No other encoding of a used signature succeeds again':
-    'law: one statement succeeds once over all encodings and wallets, on Postgres',
+    'law: one statement succeeds once over all encodings and wallets, on ${store}',
   'A malleable signature (high `s`) is denied': 'denies the mirrored signature that viem accepts',
   'A contract wallet is proven only on a chain that its signed text names and the host allows':
     'denies contract wallets whose text names no allowed chain',

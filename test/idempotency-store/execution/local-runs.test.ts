@@ -1,23 +1,14 @@
 import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
 import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
-import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { response, instantTimer, stillTimer, write } from '../support.ts'
+import { countedStorage, response, instantTimer, stillTimer, write } from '../support.ts'
 
 /** Two processes over one store, with its begins counted. */
 function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
   const clock = manualClock()
   const timer = instantTimer(clock)
-  const inner = memoryIdempotency()
-  const seen = { begins: 0 }
-  const storage = {
-    ...inner,
-    begin: ((...args) => {
-      seen.begins++
-      return inner.begin(...args)
-    }) as typeof inner.begin,
-  }
+  const { storage, seen } = countedStorage()
   const make = () => createIdempotency({ storage, clock, timer, ...options })
   return { clock, timer, seen, here: make(), elsewhere: make() }
 }

@@ -23,7 +23,8 @@ t.test('computes the same effectId in every version, for each mode and with a ta
     ['canonical-json', '/payins/1', 'EtBMTs24N75W89m0h-VqgClortodWGtNH1tZYeSfAks'],
   ] as const) {
     const { begin } = createIdempotency({ storage: memoryIdempotency(), fingerprint })
-    t.match(await begin(write({ target })), { value: { claim: { effectId } } }, `${fingerprint} ${target}`)
+    const claim = { effectId, storageKey: 'bEd6NhLzXH2aBmI5kBKnrgnAeVgTyV0dleVIi_SdwRI.account-1' }
+    t.match(await begin(write({ target })), { value: { claim } }, `${fingerprint} ${target}`)
   }
 })
 

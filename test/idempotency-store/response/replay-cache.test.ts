@@ -1,22 +1,13 @@
 import { createIdempotency, type StoredResponse } from '@gatewright/idempotency-store'
-import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { response, write } from '../support.ts'
+import { countedStorage, response, write } from '../support.ts'
 import { createReplayCache } from '#packages/idempotency-store/dist/response/replay-cache.js'
 
 /** A process over a store whose begins are counted, with one completed write. */
 async function setUp(options: { maxCachedBytes?: number } = {}) {
   const clock = manualClock()
-  const inner = memoryIdempotency()
-  const seen = { begins: 0 }
-  const storage = {
-    ...inner,
-    begin: ((...args) => {
-      seen.begins++
-      return inner.begin(...args)
-    }) as typeof inner.begin,
-  }
+  const { storage, seen } = countedStorage()
   const idempotency = createIdempotency({ storage, clock, ...options })
   const complete = async (key: string, body?: string): Promise<void> => {
     const begun = await idempotency.begin(write({ key }))

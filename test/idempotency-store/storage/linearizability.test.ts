@@ -17,25 +17,32 @@ t.test('is linearizable in memory', async t => {
   t.pass('100 random histories')
 })
 
-t.test('is linearizable on Redis over 4 connections', async t => {
-  const { connections, close } = await openRedis(4)
-  t.teardown(close)
-  await checkHistories(
-    connections.map(client => redisIdempotency(client)),
-    100,
-  )
-  t.pass('100 random histories')
-})
+const STORES = {
+  Redis: { open: async () => storagesOf(await openRedis(4), redisIdempotency), histories: 100 },
+  Postgres: {
+    open: async () => storagesOf(await openPostgres(4, migrateIdempotency), postgresIdempotency),
+    histories: 60,
+  },
+  SQLite: {
+    open: async () => storagesOf(await openSqlite(4, migrateSqlite), sqliteIdempotency),
+    histories: 100,
+  },
+} as const
 
-t.test('is linearizable on Postgres over 4 connections', async t => {
-  const { connections, close } = await openPostgres(4, migrateIdempotency)
-  t.teardown(close)
-  await checkHistories(
-    connections.map(db => postgresIdempotency(db)),
-    60,
-  )
-  t.pass('60 random histories')
-})
+function storagesOf<C>(
+  { connections, close }: { readonly connections: readonly C[]; close(): Promise<void> },
+  storage: (connection: C) => IdempotencyStorage,
+) {
+  return { storages: connections.map(connection => storage(connection)), close }
+}
+
+for (const [name, { open, histories }] of Object.entries(STORES))
+  t.test(`is linearizable on ${name} over 4 connections`, async t => {
+    const { storages, close } = await open()
+    t.teardown(close)
+    await checkHistories(storages, histories)
+    t.pass(`${histories} random histories`)
+  })
 
 t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share statements', async t => {
   const hosts = await openHosts(t, 2)
@@ -55,16 +62,6 @@ t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share st
     hosts.flatMap(({ failedStates }) => failedStates),
     [],
   )
-})
-
-t.test('is linearizable on SQLite over 4 connections', async t => {
-  const { connections, close } = await openSqlite(4, migrateSqlite)
-  t.teardown(close)
-  await checkHistories(
-    connections.map(db => sqliteIdempotency(db)),
-    100,
-  )
-  t.pass('100 random histories')
 })
 
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))

@@ -24,34 +24,6 @@ const ids = async (db: SqlQueries): Promise<unknown[]> =>
   (await rows(db, 'select id from notes order by id')).map(row => row['id'])
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-t.test('binds $1, $2 ... by number, in any order and repeatedly', async t => {
-  const db = await open(t)
-  t.same(await rows(db, 'select $2 as b, $1 as a, $2 as again', ['one', 'two']), [
-    { b: 'two', a: 'one', again: 'two' },
-  ])
-  const many = Array.from({ length: 11 }, (_, index) => `v${index + 1}`)
-  t.same(await rows(db, 'select $11 as eleven, $1 as one', many), [{ eleven: 'v11', one: 'v1' }])
-})
-
-t.test('passes values as parameters, never as SQL text', async t => {
-  const db = await open(t)
-  const hostile = "'; drop table notes; --"
-  const [row] = await rows(db, 'select $1 as text, $2 as bytes, $3 as missing, $4 as whole', [
-    hostile,
-    new Uint8Array([0, 255]),
-    null,
-    2 ** 40,
-  ])
-  t.match(row, { text: hostile, missing: null, whole: 2 ** 40 })
-  t.same(new Uint8Array(row?.['bytes'] as Uint8Array), new Uint8Array([0, 255]))
-})
-
-t.test('returns the rows of RETURNING, and none for a plain write', async t => {
-  const db = await open(t)
-  t.same(await rows(db, 'insert into notes (id) values ($1) returning id', [7]), [{ id: 7 }])
-  t.same(await rows(db, 'update notes set body = $1 where id = $2', ['x', 7]), [])
-})
-
 t.test('lets other work of the process run between transactions and writes that wait in line', async t => {
   const db = await open(t)
   const slow =
@@ -95,23 +67,6 @@ t.test(
     t.same(await ids(db), [])
   },
 )
-
-t.test('commits when the work resolves, and returns its result', async t => {
-  const db = await open(t)
-  t.equal(await db.transaction(async tx => insert(tx, 1).then(() => 'done')), 'done')
-  t.same(await ids(db), [1])
-})
-
-t.test('rolls back when the work rejects, and rethrows its error', async t => {
-  const db = await open(t)
-  const own = new Error('changed my mind')
-  const attempt = db.transaction(async tx => {
-    await insert(tx, 1)
-    throw own
-  })
-  t.equal(await attempt.catch((error: unknown) => error), own)
-  t.same(await ids(db), [])
-})
 
 t.test('throws a fault for a failed statement, and runs the next in the queue', async t => {
   const db = await open(t)
@@ -234,23 +189,6 @@ t.test('queues reads too when there is no reader', async t => {
   const reading = ids(db)
   await writing.catch(() => {})
   t.same(await reading, [], 'the read did not see what was rolled back')
-})
-
-t.test('rejects statements on a transaction that was committed or rolled back', async t => {
-  const db = await open(t)
-  let committed: SqlQueries | undefined
-  await db.transaction(async tx => {
-    committed = tx
-  })
-  let rolledBack: SqlQueries | undefined
-  const attempt = db.transaction(async tx => {
-    rolledBack = tx
-    throw new Error('no')
-  })
-  await attempt.catch(() => {})
-  for (const tx of [committed, rolledBack] as SqlQueries[]) {
-    await t.rejects(tx.query('select 1'), { message: /the transaction has ended/ })
-  }
 })
 
 t.test('throws a fault when the database is closed', async t => {

@@ -6,6 +6,7 @@ import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { holds } from '../../harness/holds.ts'
 import { openTestHost } from '../../harness/host.ts'
+import { editedPath } from '../../legacy-alias-router/edited-paths.ts'
 import { sendTarget } from '../../legacy-alias-router/raw.ts'
 
 const host = await openTestHost(t, {
@@ -28,45 +29,17 @@ async function reached(
   return { status, operation: decision?.operation }
 }
 
-const byte = fc.oneof(
-  fc.constantFrom(
-    '/',
-    '%',
-    '.',
-    ';',
-    '\\',
-    '#',
-    '?',
-    '%2f',
-    '%5c',
-    '%2e',
-    '..',
-    '%00',
-    '//',
-    '%ff',
-    'S',
-    '%73',
-  ),
-  fc.integer({ min: 0x21, max: 0xff }).map(code => String.fromCharCode(code)),
+const target = editedPath(
+  [
+    '/consumer/v1/bootstrap',
+    '/consumer/v1/sessions',
+    '/consumer/v1/subscriptions/payin',
+    '/identity/consumer-api-keys',
+    '/user/v1/sessions',
+    '/users/resolve',
+  ],
+  2,
 )
-const target = fc
-  .tuple(
-    fc.constantFrom<string>(
-      '/consumer/v1/bootstrap',
-      '/consumer/v1/sessions',
-      '/consumer/v1/subscriptions/payin',
-      '/identity/consumer-api-keys',
-      '/user/v1/sessions',
-      '/users/resolve',
-    ),
-    fc.array(fc.tuple(fc.nat(34), fc.nat(2), byte), { maxLength: 2 }),
-  )
-  .map(([path, edits]) =>
-    edits.reduce<string>(
-      (text, [at, removed, put]) => text.slice(0, at) + put + text.slice(at + removed),
-      path,
-    ),
-  )
 
 /** The current paths among the targets. */
 const SERVED = /^(?:\/user\/v1\/(?:bootstrap|sessions|subscriptions\/payin)|\/users\/resolve)$/

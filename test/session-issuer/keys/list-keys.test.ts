@@ -1,28 +1,16 @@
 import t from 'tap'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
-import type { ListPosition } from '@gatewright/session-issuer/internal'
 import type { KeyPage } from '#packages/session-issuer/dist/keys/list-keys.js'
-import { DAY, must, newKey, newSession, setUp, setUpStored } from '../fixtures.ts'
+import { allPages, DAY, must, newKey, newSession, setUp, setUpStored } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */
-async function pagesOf(
+const pagesOf = (
   issuer: Issuer,
   caller: ApiKey,
   limit?: number,
-  between: () => Promise<unknown> = async () => {},
-): Promise<KeyPage[]> {
-  const pages: KeyPage[] = []
-  let after: ListPosition | null | undefined
-  while (after !== null) {
-    const page: KeyPage = must(
-      await issuer.listKeys(caller, { ...(limit && { limit }), ...(after && { after }) }),
-    )
-    pages.push(page)
-    after = page.next
-    await between()
-  }
-  return pages
-}
+  between?: () => Promise<unknown>,
+): Promise<KeyPage[]> =>
+  allPages(after => issuer.listKeys(caller, { ...(limit && { limit }), ...after }), between)
 const idsOf = (pages: readonly KeyPage[]): string[] =>
   pages.flatMap(({ keys }) => keys.map(({ key }) => key.id))
 const bytesOf = ({ keys }: KeyPage): number =>

@@ -1,28 +1,16 @@
 import t from 'tap'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
-import type { ListPosition } from '@gatewright/session-issuer/internal'
 import type { SessionPage } from '#packages/session-issuer/dist/sessions/list-sessions.js'
-import { must, newKey, newSession, OWNER, setUp } from '../fixtures.ts'
+import { allPages, must, newKey, newSession, OWNER, setUp } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */
-async function pagesOf(
+const pagesOf = (
   issuer: Issuer,
   caller: ApiKey,
   limit?: number,
-  between: () => Promise<unknown> = async () => {},
-): Promise<SessionPage[]> {
-  const pages: SessionPage[] = []
-  let after: ListPosition | null | undefined
-  while (after !== null) {
-    const page: SessionPage = must(
-      await issuer.listSessions(caller, { ...(limit && { limit }), ...(after && { after }) }),
-    )
-    pages.push(page)
-    after = page.next
-    await between()
-  }
-  return pages
-}
+  between?: () => Promise<unknown>,
+): Promise<SessionPage[]> =>
+  allPages(after => issuer.listSessions(caller, { ...(limit && { limit }), ...after }), between)
 const idsOf = (pages: readonly SessionPage[]): string[] =>
   pages.flatMap(({ sessions }) => sessions.map(({ sessionId }) => sessionId))
 

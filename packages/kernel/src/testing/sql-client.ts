@@ -139,6 +139,16 @@ function statements(test: DefineTest): void {
     const text = `select cast($2 as ${type}) as b, cast($1 as ${type}) as a, cast($2 as ${type}) as again, '?' as mark`
     const [row] = await rows(connection(0), text, ['one', 'two'])
     assert.deepEqual({ ...row }, { b: 'two', a: 'one', again: 'two', mark: '?' })
+    const numbers = Array.from({ length: 11 }, (_, index) => String(11 - index))
+    const many = await rows(
+      connection(0),
+      `select ${numbers.map(n => `cast($${n} as ${type}) as c${n}`).join(', ')}`,
+      numbers.toReversed(),
+    )
+    assert.deepEqual(
+      numbers.map(n => many[0]?.[`c${n}`]),
+      numbers,
+    )
   })
 
   test('returns the rows of a write that returns some, and no rows of another one', async (connection, table) => {
@@ -243,12 +253,17 @@ function transactions(test: DefineTest): void {
   })
 
   test('rejects statements of a transaction that has ended', async (connection, table) => {
-    let ended: SqlQueries | undefined
+    const ended: SqlQueries[] = []
     await connection(0).transaction(async tx => {
-      ended = tx
+      ended.push(tx)
     })
-    const late = ended as SqlQueries
-    await assert.rejects(async () => late.query(insert(table), ['a', 1]))
+    const failing = connection(0).transaction(async tx => {
+      ended.push(tx)
+      throw new Error('roll back')
+    })
+    await assert.rejects(failing, { message: 'roll back' })
+    assert.equal(ended.length, 2)
+    for (const late of ended) await assert.rejects(async () => late.query(insert(table), ['a', 1]))
     assert.deepEqual(await idsOf(connection(0), table), [])
   })
 

@@ -30,6 +30,22 @@ export const modes: Record<string, (pool: pg.Pool) => SqlClient> = {
   },
 }
 
+/** Counts what a pool's one connection writes to its socket. */
+export async function countWrites(pool: pg.Pool): Promise<() => number> {
+  const client = await pool.connect()
+  let writes = 0
+  const { stream } = client.connection
+  // Called once for everything that the stream writes to the socket together.
+  const writev = '_writev'
+  const write = stream[writev]?.bind(stream)
+  stream[writev] = (chunks, done) => {
+    writes++
+    write?.(chunks, done)
+  }
+  client.release()
+  return () => writes
+}
+
 /** Opens a pool of one connection on a schema with two empty tables, and its client. */
 export async function open(t: Test, mode: string): Promise<{ schema: string; pool: pg.Pool; db: SqlClient }> {
   const schema = uniqueName()

@@ -2,7 +2,7 @@ import { fromPgPool, rows, type SqlClient, type SqlTransaction, type SqlValue } 
 import pg from 'pg'
 import t from 'tap'
 import { copies, PG_SETTINGS } from '../../../harness/databases/client-settings.ts'
-import { modes, open } from './modes.ts'
+import { countWrites, modes, open } from './modes.ts'
 
 const unavailable = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
 const lazily = { lazyBegin: true }
@@ -155,23 +155,13 @@ for (const mode of Object.keys(modes)) {
 t.test('sends BEGIN with the first statement and COMMIT with the last, in one round trip each', async t => {
   const { db, pool } = await open(t, 'pipelined and prepared')
   await db.transaction(async tx => commit(tx, insert, [0]), lazily)
-  const client = await pool.connect()
-  let writes = 0
-  const { stream } = client.connection
-  // Called once for everything that the stream writes to the socket together.
-  const writev = '_writev'
-  const write = stream[writev]?.bind(stream)
-  stream[writev] = (chunks, done) => {
-    writes++
-    write?.(chunks, done)
-  }
-  client.release()
+  const writes = await countWrites(pool)
   await db.transaction(async tx => {
     await rows(tx, insert, [1])
     await rows(tx, insert, [2])
     await commit(tx, insert, [3])
   }, lazily)
-  t.equal(writes, 3)
+  t.equal(writes(), 3)
 })
 
 t.test('rejects a value of an unsupported type before anything is sent', async t => {

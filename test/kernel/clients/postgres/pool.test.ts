@@ -35,40 +35,6 @@ t.test('passes values as parameters, never as SQL text', async t => {
   ])
 })
 
-t.test('commits when the work resolves, and returns its result', async t => {
-  const { db } = await open(t, 2)
-  const result = await db.transaction(async tx => {
-    await insert(tx, 1)
-    t.same(await ids(tx), [1])
-    t.same(await ids(db), [], 'others see nothing before the commit')
-    return 'done'
-  })
-  t.equal(result, 'done')
-  t.same(await ids(db), [1])
-})
-
-t.test('rolls back when the work rejects, and rethrows its error', async t => {
-  const { db } = await open(t, 1)
-  const own = new Error('changed my mind')
-  const attempt = db.transaction(async tx => {
-    await insert(tx, 1)
-    throw own
-  })
-  t.equal(await attempt.catch((error: unknown) => error), own)
-  t.same(await ids(db), [], 'and the one connection is back in the pool')
-})
-
-t.test('throws a fault and rolls back when a statement fails', async t => {
-  const { db } = await open(t, 1)
-  await insert(db, 1)
-  const attempt = db.transaction(async tx => {
-    await insert(tx, 2)
-    await insert(tx, 1)
-  })
-  await t.rejects(attempt, { ...unavailable, cause: { code: '23505' } })
-  t.same(await ids(db), [1])
-})
-
 t.test('throws a fault when the work swallows a failed statement and resolves', async t => {
   const { db } = await open(t, 1)
   await insert(db, 1)

@@ -5,7 +5,7 @@ import { faultProxy } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
 import { openPostgresPool, openSqlite } from '../../../harness/stores.ts'
-import { modes, open } from './modes.ts'
+import { countWrites, modes, open } from './modes.ts'
 
 const unavailable = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
 const duplicate = { ...unavailable, cause: { code: '23505' } }
@@ -13,21 +13,6 @@ const insert = 'insert into notes (id) values ($1)'
 const ids = async (db: SqlClient): Promise<unknown[]> =>
   (await rows(db, 'select id from notes order by id')).map(row => row['id'])
 const isPipelined = (mode: string): boolean => mode.startsWith('pipelined')
-
-/** Counts what a pool's one connection writes to its socket. */
-async function countWrites(pool: pg.Pool): Promise<() => number> {
-  const client = await pool.connect()
-  let writes = 0
-  const { stream } = client.connection
-  const writev = '_writev'
-  const write = stream[writev]?.bind(stream)
-  stream[writev] = (chunks, done) => {
-    writes++
-    write?.(chunks, done)
-  }
-  client.release()
-  return () => writes
-}
 
 for (const mode of Object.keys(modes)) {
   for (const options of [{}, { lazyBegin: true }]) {

@@ -1,14 +1,15 @@
 // A random tree of keys, sessions and cards on a real host: what one of the callers can pay with the cards that it may reveal.
-import type { ManualClock } from '@gatewright/kernel/testing'
+import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
+import t from 'tap'
 import { cardUser, keyBelow } from '../../harness/card-payments.ts'
 import { revealed, sessionOwner, userOwner, type CardOwner } from '../../harness/cards.ts'
-import { bearer, type TestHost } from '../../../harness/host.ts'
+import { bearer, openTestHost, type TestHost } from '../../../harness/host.ts'
 
 const pick = fc.nat({ max: 20 })
 const cap = fc.constantFrom(200, 300, undefined)
 /** The arbitrary of one tree. */
-export const tree = fc.record({
+const tree = fc.record({
   steps: fc.array(
     fc.oneof(
       fc.record({ do: fc.constant('key' as const), by: pick, cap }),
@@ -37,7 +38,7 @@ export interface Outcome {
 }
 
 /** Makes a tree in an account of its own, lets one caller reveal what it may, and pays with that as much as is accepted. */
-export async function playTree(
+async function playTree(
   host: TestHost,
   clock: ManualClock,
   { steps, caller: picked }: Tree,
@@ -79,4 +80,27 @@ export async function playTree(
     revealed: open.length,
     denied: cards.length - open.length,
   }
+}
+
+/** Defines the test that random trees keep the caps of their callers, on a host of its own. */
+export async function testTrees(options: {
+  readonly numRuns: number
+  readonly seed?: number
+}): Promise<void> {
+  const clock = manualClock(Date.now())
+  const host = await openTestHost(t, { RATE_LIMITS: 'off' }, clock)
+  t.test('no caller pays more in a day with the cards that it may reveal than its lowest cap', async t => {
+    const seen = { revealed: 0, denied: 0, spentCents: 0 }
+    await fc.assert(
+      fc.asyncProperty(tree, async each => {
+        const { capCents, ...outcome } = await playTree(host, clock, each)
+        if (outcome.spentCents > capCents)
+          throw new Error(`${outcome.spentCents} cents are spent under a cap of ${capCents}`)
+        for (const name of ['revealed', 'denied', 'spentCents'] as const) seen[name] += outcome[name]
+      }),
+      options,
+    )
+    for (const [what, sum] of Object.entries(seen)) t.ok(sum > 0, `${what} ${sum}`)
+    t.same(host.failures, [])
+  })
 }

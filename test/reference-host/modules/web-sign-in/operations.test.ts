@@ -1,5 +1,4 @@
 // What the operations of signing in declare: limits, forms of bodies and examples.
-import { Fault } from '@gatewright/kernel'
 import type { Operation } from '@gatewright/host'
 import t from 'tap'
 import * as internals from '../../../harness/internals.ts'
@@ -95,27 +94,4 @@ t.test('takes texts up to their longest, and no longer', async t => {
   ])
     t.notOk(isTaken('challenge', { chainId }), String(chainId))
   t.ok(isTaken('login', { signature: '' }))
-})
-
-t.test('a web token is not used up while no session can be signed', async t => {
-  const down = new Fault('ERR_STORE_UNAVAILABLE', 'no signing key')
-  let claims = 0
-  const issuer = {
-    async jwks() {
-      await new Promise(resolve => setImmediate(resolve))
-      throw down
-    },
-    openConsole: () => Promise.reject(new Error('opened')),
-  }
-  const webTokens = {
-    async claim() {
-      claims += 1
-      return { ok: false }
-    },
-  }
-  const open = internals.openConsole({ issuer, webTokens } as never) as unknown as {
-    handle(call: object): Promise<unknown>
-  }
-  await t.rejects(open.handle({ caller: { webSession: { accountId: 'acc_1' } } }), down)
-  t.equal(claims, 0)
 })
