@@ -44,10 +44,10 @@ export interface Result {
 }
 
 /** One operation. `index` counts from 0 in every sample, so that all sides and rounds get the same inputs. */
-export type Run = (index: number) => unknown
+type Run = (index: number) => unknown
 
 /** A side that runs in this process. `before` runs ahead of each sample, unmeasured. */
-export interface Operation extends Side {
+interface Operation extends Side {
   readonly run: Run
   readonly before?: () => unknown
 }

@@ -1,7 +1,7 @@
 import type { ClientOptions } from '@gatewright/client'
 
 /** A request that a client sent. */
-export interface SentRequest {
+interface SentRequest {
   readonly method: string
   readonly path: string
   readonly headers: Headers

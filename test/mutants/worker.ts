@@ -18,7 +18,7 @@ import { coverageOf, type Coverage } from './coverage.ts'
 import type { Mutation } from './mutations.ts'
 
 /** How a run of test files ended: `noticed` when one failed or did not end in time. */
-export type Outcome = 'noticed' | 'passed'
+type Outcome = 'noticed' | 'passed'
 
 /** A test file, and how long it takes without a mutant. */
 export interface TimedTest {

@@ -10,7 +10,7 @@ const UNRESERVED = `${LETTERS}0123456789-._~`
 const SUB_DELIMS = "!$&'()*+,;="
 
 /** A checksummed address. */
-export const address: fc.Arbitrary<`0x${string}`> = from('0123456789abcdef', 40, 40).map(digits =>
+const address: fc.Arbitrary<`0x${string}`> = from('0123456789abcdef', 40, 40).map(digits =>
   getAddress(`0x${digits}`),
 )
 

@@ -47,7 +47,7 @@ export const MAX_BYTES = 20_000_000
 const WINDOWS = 11
 
 /** How often a write is made in 10 minutes at most. Undefined: no limit. */
-export function timesOf({ limit }: Bound): number | undefined {
+function timesOf({ limit }: Bound): number | undefined {
   const limits = internals.DEFAULT_RATE_LIMITS
   const perMinute = {
     account: limits.writesPerAccountPerMinute,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** Where the options of a function are declared: by the name that its errors begin with, the file and its type. */
-export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   createIssuer: ['session-issuer/src/options.ts', 'IssuerOptions'],
   createGuard: ['scope-guard/src/options.ts', 'GuardOptions'],
   'createGuard limits[1]': ['scope-guard/src/rate-limits/options.ts', 'LimitOptions'],

@@ -5,7 +5,7 @@ import { send } from './send.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 
 /** The header fields that prove who calls. */
-export interface Authentication {
+interface Authentication {
   readonly fields: Readonly<Record<string, string>>
   /** The token in them, if the client can get another one. */
   readonly token?: string

@@ -8,7 +8,7 @@ import { send, type Received, type Sending } from './send.ts'
 export type { ClientOptions } from './options.ts'
 
 /** What a call returned. */
-export interface CallResult<Data> {
+interface CallResult<Data> {
   readonly data: Data
   /** What happened, in a sentence for people. */
   readonly summary: string

@@ -1,5 +1,5 @@
 /** An identity provider whose tokens differ from RFC 9068, and what a caller of its tokens may be required to have. */
-export interface Provider {
+interface Provider {
   readonly name: string
   readonly scope: string
 }

@@ -6,7 +6,7 @@ import type { OpenRequest, PathParams, Protecting, ReadRequest, WriteRequest } f
 import type { Respond } from './requests.ts'
 
 /** A JSON object without a schema. An interface, so that editors show its name. */
-export interface AnyObject {
+interface AnyObject {
   readonly [name: string]: unknown
 }
 

@@ -159,7 +159,7 @@ export interface Gate<
 }
 
 /** The call of an idempotent write: `W` is how its rule spends, `M` what its option `amount` returns. */
-export type WriteCall<A extends AccessLike, H, X, W, M> = [W] extends [never]
+type WriteCall<A extends AccessLike, H, X, W, M> = [W] extends [never]
   ? IdempotentCall<A, X>
   : [M] extends [never]
     ? SpendingCall<A, H, X>

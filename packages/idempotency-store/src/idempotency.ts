@@ -38,7 +38,7 @@ export type RunOrReplay =
     }
 
 /** What `complete` did. */
-export type Completion =
+type Completion =
   /** The response is stored, and replayed while `now < expiresAt`. */
   | { readonly state: 'stored'; readonly expiresAt: EpochMs }
   /** The status says that nothing happened: the key is free. */

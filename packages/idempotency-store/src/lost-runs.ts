@@ -25,7 +25,7 @@ export interface ListedLostRun {
 }
 
 /** A page of lost runs. `next` is the `after` of the page after it; undefined on the last one. */
-export interface LostRunList {
+interface LostRunList {
   readonly runs: readonly ListedLostRun[]
   readonly next: string | undefined
 }

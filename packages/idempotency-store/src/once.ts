@@ -5,7 +5,7 @@ import type { Idempotency } from './idempotency.ts'
 import type { StoredResponse } from './response/stored-response.ts'
 
 /** What identifies a job. */
-export interface OnceRequest {
+interface OnceRequest {
   /**
    * The id of the operation, such as `invoices.send`. Also the operation of a lost run. 1 to 200 characters. It must not be an operation
    * that clients call with an `Idempotency-Key`: a client could send the digest of a job's key, and the job would not run.
@@ -23,7 +23,7 @@ export interface OnceRequest {
 }
 
 /** The result of `once`. */
-export type OnceResult<T> =
+type OnceResult<T> =
   /** It took effect, in this call or in an earlier one (`repeated`). `value` is what `fn` returned, as JSON keeps it. */
   | { readonly state: 'done'; readonly value: T; readonly repeated: boolean }
   /**

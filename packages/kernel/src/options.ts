@@ -13,7 +13,7 @@ type ValueOf<Options, Name> = Options extends unknown
  * listed values. With `default` the option may be absent, and a value must be of the default's type if nothing else says what it
  * must be. `true`: the code that uses the option checks it.
  */
-export type OptionRule<Value> =
+type OptionRule<Value> =
   | true
   | { readonly min: number; readonly max: number; readonly default?: Value }
   | { readonly is: 'function' | 'object' | 'text' | readonly Value[]; readonly default?: Value }

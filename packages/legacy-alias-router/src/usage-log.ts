@@ -37,7 +37,7 @@ export interface UsageLog {
 }
 
 /** The caller of requests without an authenticated credential. */
-export const ANONYMOUS = 'anonymous'
+const ANONYMOUS = 'anonymous'
 
 /** Rows per batch. Writing a batch takes a few milliseconds. */
 const BATCH_ROWS = 500

@@ -1,5 +1,5 @@
 /** The schemes of access tokens (RFC 6750 section 2.1, RFC 9449 section 7.1). */
-export type TokenScheme = 'Bearer' | 'DPoP'
+type TokenScheme = 'Bearer' | 'DPoP'
 
 /** What the `Authorization` of a request holds. */
 export type Authorization =

@@ -16,7 +16,7 @@ export const codes = {
 
 /** Every rule that a `policy_blocked` of this package can name in `details.rule`. */
 export const rules = ['key_authority', 'max_depth', 'max_live_keys', 'already_rotated', 'key_paused'] as const
-export type IssuerRule = (typeof rules)[number]
+type IssuerRule = (typeof rules)[number]
 
 /** Every exact cause of an `unauthorized`, for the decision event. */
 export const reasons = [

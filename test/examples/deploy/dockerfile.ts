@@ -24,7 +24,7 @@ export interface Stage {
 const BASE = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/dev', '/proc']
 
 /** Splits a Dockerfile into instructions, without comments. */
-export function instructions(dockerfile: string): Instruction[] {
+function instructions(dockerfile: string): Instruction[] {
   const lines = dockerfile
     .replaceAll(/^#.*\n/gm, '')
     .replaceAll(/\\\n/g, ' ')

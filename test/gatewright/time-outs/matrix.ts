@@ -3,12 +3,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createWorld, type Listening, type World } from '../world.ts'
 
 /** Where the time-out is: around the server, before the guard, or between the guard and the handler. */
-export const PLACES = ['outside', 'before', 'after'] as const
+const PLACES = ['outside', 'before', 'after'] as const
 export type Place = (typeof PLACES)[number]
 /** What the handler does after the time-out has responded. */
-export const ENDS = ['throws', 'ends', 'never'] as const
-export type End = (typeof ENDS)[number]
-export const STATUSES = [408, 429, 400, 503] as const
+const ENDS = ['throws', 'ends', 'never'] as const
+type End = (typeof ENDS)[number]
+const STATUSES = [408, 429, 400, 503] as const
 
 /** One request, as the parts of a server see it. */
 export interface Attempt {

@@ -12,7 +12,7 @@ import { keptByPage, sendReports } from './in-page/watch.ts'
 import { freePort } from '../services.ts'
 
 /** What a page did that no page of the host may do. */
-export interface PageFaults {
+interface PageFaults {
   /** Reports of the content security policy, Trusted Types included. */
   readonly reports: string[]
   /** Addresses of requests to anything but the host. */

@@ -36,7 +36,7 @@ export interface TeamOrm<Tx> {
 }
 
 /** Where an ORM connects to: a Postgres with a schema. */
-export interface Place {
+interface Place {
   readonly url: string
   readonly schema: string
   /** How often the client repeats what Postgres rolled back. */
@@ -231,7 +231,7 @@ async function openLibsqlClient(file: string): Promise<TeamOrm<never>> {
 }
 
 /** The ORMs and drivers on SQLite: one client each, as SQLite belongs to one process. */
-export const SQLITE_ORMS: Readonly<Record<string, (file: string) => Promise<TeamOrm<never>>>> = {
+const SQLITE_ORMS: Readonly<Record<string, (file: string) => Promise<TeamOrm<never>>>> = {
   'Kysely on SQLite': openKyselyOnSqlite,
   'Drizzle on libsql': openDrizzleOnLibsql,
   '@libsql/client': openLibsqlClient,

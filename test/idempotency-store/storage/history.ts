@@ -3,7 +3,7 @@ import type { Ending, BeginResult } from '#packages/idempotency-store/dist/stora
 import { isDeepStrictEqual } from 'node:util'
 
 /** One call of the port with everything it was given. */
-export type Call =
+type Call =
   | {
       readonly verb: 'begin'
       readonly fingerprint: string

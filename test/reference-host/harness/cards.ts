@@ -22,7 +22,7 @@ export interface CardOwner {
   idOf(card: Record<string, unknown>): string
 }
 
-export function cardOwner(
+function cardOwner(
   surface: CardOwner['surface'],
   send: (path: string, options?: RequestOptions) => Promise<HttpResponse>,
 ): CardOwner {

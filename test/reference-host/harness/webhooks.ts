@@ -6,7 +6,7 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import * as internals from '../../harness/internals.ts'
 
 /** A request that a receiver got. */
-export interface Received {
+interface Received {
   readonly id: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -47,7 +47,7 @@ export async function startReceiver(host = '127.0.0.1'): Promise<Receiver> {
 }
 
 /** The partner whose events tests send. */
-export const PARTNER = 'ptn_tested'
+const PARTNER = 'ptn_tested'
 
 /** The parts of a host that publish and send events, on a database with the tables of a host. */
 export function webhookParts(db: SqlClient, clock: Clock) {

@@ -44,7 +44,7 @@ export interface ReportModel {
   readonly credited: Map<string, number>
 }
 
-export const FEE_CENTS = 50
+const FEE_CENTS = 50
 
 export const newReportModel = (): ReportModel => ({
   availableCents: 0,

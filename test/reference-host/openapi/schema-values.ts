@@ -96,7 +96,7 @@ function textsOf({ pattern, format, minLength = 0, maxLength = 40 }: Schema): fc
 }
 
 /** Values that a member seldom allows. */
-export const ODD_VALUES: readonly unknown[] = [
+const ODD_VALUES: readonly unknown[] = [
   null,
   true,
   0,

@@ -36,7 +36,7 @@ const ownKey = (name: string): Reason => ({
 })
 
 /** Where the guard denies what both libraries accept, by the reason of its denial. */
-export const STRICTER: Readonly<Record<string, Reason>> = {
+const STRICTER: Readonly<Record<string, Reason>> = {
   session_expired: {
     source: 'docs/401.md: the tolerance never extends exp, of which a fraction of a second is rounded down',
     applies: ({ claims, now }) => Math.floor(seconds(claims['exp'])) * 1000 <= now,
@@ -104,7 +104,7 @@ const isScope = (scope: unknown): boolean =>
   (Array.isArray(scope) && scope.every(each => typeof each === 'string'))
 
 /** Where the guard accepts what a library denies, with the message of that denial. */
-export const LOOSER: readonly (Reason & { readonly denial: RegExp })[] = [
+const LOOSER: readonly (Reason & { readonly denial: RegExp })[] = [
   {
     source:
       'RFC 6750 section 2.1: one or more spaces follow the scheme; the libraries get them with the token',

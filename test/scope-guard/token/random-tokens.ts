@@ -12,7 +12,7 @@ import type { JWK } from 'jose'
 import { AUDIENCE, ISSUER } from '../issuer.ts'
 
 /** A key pair with its algorithm; the key set of the issuer has `jwk` if `isPublished`. */
-export interface Signer {
+interface Signer {
   readonly privateKey: KeyObject
   readonly alg: string
   readonly jwk: JWK
@@ -35,7 +35,7 @@ function signer(alg: string, kid: string, { named = true, isPublished = true, us
 }
 
 /** The keys of the issuer, one for encryption among them, and keys of an attacker with the same ids. */
-export const SIGNERS: readonly Signer[] = [
+const SIGNERS: readonly Signer[] = [
   signer('EdDSA', 'ed'),
   signer('Ed25519', 'ed-9864'),
   signer('EdDSA', 'ed-unnamed', { named: false }),

@@ -12,7 +12,7 @@ import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './m
 import { assertPlatform, keepRawBodies, platformRequest } from './platform.ts'
 
 /** Options of `GatewrightModule.forRootAsync`, as other modules of Nest have them. */
-export interface AsyncOptions<Scope extends string = string> {
+interface AsyncOptions<Scope extends string = string> {
   readonly imports?: DynamicModule['imports']
   readonly inject?: readonly unknown[]
   /** Returns the options, or a promise of them. Its arguments are the injected providers. */

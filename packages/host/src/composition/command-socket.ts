@@ -29,7 +29,7 @@ export interface CommandHost {
 }
 
 /** Why a command failed, as `--json` prints it, and the exit code. */
-export interface Problem {
+interface Problem {
   readonly error: string
   readonly message: string
   readonly exitCode: CommandError['exitCode']

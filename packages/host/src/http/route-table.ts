@@ -1,7 +1,7 @@
 import { Router } from '@koa/router'
 
 /** A route that a path and a method matched. */
-export interface TableMatch<T> {
+interface TableMatch<T> {
   readonly value: T
   /** Path parameters by name, decoded. */
   readonly params: Readonly<Record<string, string>>

@@ -18,7 +18,7 @@ const jobTable = hostTable('gw_jobs', {
 /** A call to a provider, requested by a transaction and made after its commit. */
 export type Job = Row<typeof jobTable>
 /** What identifies a job: a row has at most one of each kind. */
-export type JobKey = Pick<Job, 'kind' | 'accountId' | 'subjectId'>
+type JobKey = Pick<Job, 'kind' | 'accountId' | 'subjectId'>
 
 /**
  * The outcome of a call: a function that writes the result in the transaction that also ends the job, or `again` if there is

@@ -2,7 +2,7 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { isCitus, toInteger, toText } from '@gatewright/kernel/internal/sql'
 
 /** A machine of Citus that has a part of the accounts, if it does not answer. */
-export interface LostWorker {
+interface LostWorker {
   /** `worker` and its number in `pg_dist_node`. */
   readonly name: string
   readonly cause: string

@@ -39,7 +39,7 @@ export interface RunRecord {
 }
 
 /** A write whose handler may run: its call, which has more members than that of a guarded request, and its record. */
-export interface StartedRecord {
+interface StartedRecord {
   readonly call: object
   readonly record: RunRecord
 }

@@ -55,7 +55,7 @@ export interface NodeRequest extends Readable {
 }
 
 /** Trusts no proxy: the peer is the client. */
-export const noProxies: TrustedProxies = () => false
+const noProxies: TrustedProxies = () => false
 
 /** Splits a request target into its path and its search, which starts with `?` or is empty. */
 export function splitTarget(target: string): [path: string, search: string] {

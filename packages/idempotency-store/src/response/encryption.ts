@@ -3,7 +3,7 @@ import { isUint8Array } from '../is-uint8-array.ts'
 import type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from '../storage/port.ts'
 
 /** A key that encrypts stored responses. */
-export interface ResponseKey {
+interface ResponseKey {
   /** Stored with each response: 1 to 64 letters, digits, `-` and `_`. A key is never given the id of another one. */
   readonly id: string
   /** 32 random bytes. */

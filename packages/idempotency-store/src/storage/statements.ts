@@ -101,7 +101,7 @@ export const REPLACE_OR_RETURN: string = `on conflict (account_id, digest) do up
   returning ${COLUMNS}`
 
 /** Reads an existing record for a begin that did not get the key. */
-export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): NotStarted {
+function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): NotStarted {
   const state = row['state']
   const fence = toInteger(row['fence'])
   if (toText(row['fingerprint']) !== fingerprint) return { state: 'reused' }

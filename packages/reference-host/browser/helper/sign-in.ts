@@ -3,7 +3,7 @@ import type { LowerTo } from './cli/requested-key.ts'
 import { withCurrentChain, type Signer } from './signer.ts'
 
 /** The session of a sign-in, as the host returns it. */
-export interface SignedInSession {
+interface SignedInSession {
   readonly sessionId: string
   readonly address: string
   readonly userId: string

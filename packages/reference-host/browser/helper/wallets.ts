@@ -1,5 +1,5 @@
 /** The part of an EIP-1193 provider that the page uses. */
-export interface Provider {
+interface Provider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
   on?(event: string, listener: (value: unknown) => void): void
   removeListener?(event: string, listener: (value: unknown) => void): void

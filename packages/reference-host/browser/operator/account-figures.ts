@@ -14,7 +14,7 @@ export interface Found {
 }
 
 /** Whose an account is. */
-export interface Owner {
+interface Owner {
   readonly accountId: string
   readonly kind: 'user' | 'partner'
   readonly wallet: string | null

@@ -2,7 +2,7 @@
 
 /** The outcomes of a request, in the order in which they are shown. */
 export const OUTCOMES = ['allowed', 'refused', 'limited', 'failed'] as const
-export type Outcome = (typeof OUTCOMES)[number]
+type Outcome = (typeof OUTCOMES)[number]
 
 export interface HostFigures {
   readonly serviceName: string
@@ -124,7 +124,7 @@ export interface StoreFigures {
   readonly stores: readonly StoreLatency[]
 }
 
-export interface StoreLatency {
+interface StoreLatency {
   readonly name: string
   readonly checks: number
   readonly p50Ms: number | null

@@ -3,7 +3,7 @@ import { el } from '../shared/dom.ts'
 import { timeRange } from './times.ts'
 
 /** One line of a plot. */
-export interface Line {
+interface Line {
   readonly label: string
   /** The CSS custom property of its colour. */
   readonly colour: string

@@ -53,7 +53,7 @@ export function unavailable(chainId: number, why: string): Fault {
 }
 
 /** Whether a JSON value is an object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

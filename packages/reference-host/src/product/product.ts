@@ -1,5 +1,5 @@
 /** Where people find help; null where there is nothing. */
-export interface Support {
+interface Support {
   readonly email: string | null
   readonly url: string | null
   readonly statusUrl: string | null

@@ -8,7 +8,7 @@ export type Window = 'operation' | 'day' | 'week' | 'month' | RollingWindow | 't
 export type RollingWindow = '24h' | '7d' | '30d'
 
 /** One entry of `limits[]`: all its operations together may move `maxCents` of money, or make `maxCount` calls, per window. */
-export interface PolicyLimit {
+interface PolicyLimit {
   /** Operation ids (`deposits.create`) or whole tags (`deposits.*`). */
   readonly operations: readonly string[]
   readonly window: Window

@@ -15,7 +15,7 @@ export interface ApprovalRequest {
 }
 
 /** Whether an approval waits, was decided, or has let its operation happen. */
-export type ApprovalState = 'pending' | 'approved' | 'denied' | 'used'
+type ApprovalState = 'pending' | 'approved' | 'denied' | 'used'
 
 /** An approval as it is stored. */
 export interface Approval {
@@ -32,7 +32,7 @@ export interface Approval {
 }
 
 /** The outcome of asking. `known`: it was asked for before. `full`: the account has as many open approvals as it may have. */
-export type OpenOutcome =
+type OpenOutcome =
   | { readonly outcome: 'opened' | 'known'; readonly approval: Approval }
   | { readonly outcome: 'full' }
 

@@ -54,7 +54,7 @@ function readBuckets(numbers: readonly number[]): BucketUsage[] {
 }
 
 /** Reads the integers of a reply. The scripts reply with small numbers as integers, and with large ones as text. */
-export function readIntegers(reply: unknown): number[] {
+function readIntegers(reply: unknown): number[] {
   if (!Array.isArray(reply)) throw malformedReply('redis', 'a list')
   const numbers = reply.map(Number)
   if (!numbers.every(Number.isSafeInteger)) throw malformedReply('redis', 'integers')

@@ -15,7 +15,7 @@ import { createUseLog } from './use-log.ts'
  * Runs the read of a key that this process has not seen live, immediately or later, or denies it with a denial of its own. For a host
  * that limits the reads that unknown keys and keys that have ended cause.
  */
-export type KeyReadLimiter<D extends Denial> = (
+type KeyReadLimiter<D extends Denial> = (
   read: () => Promise<Verdict<ApiKey, IssuerDenial>>,
 ) => Promise<Verdict<ApiKey, IssuerDenial> | D>
 

@@ -10,7 +10,7 @@ import { isAfter, newestFirst } from '../list-order.ts'
 import type { ApiKey, ListPosition } from '../storage/port.ts'
 
 /** A key with the documents of its own policies, in order; those it inherits are left out. */
-export interface KeyWithPolicies {
+interface KeyWithPolicies {
   readonly key: ApiKey
   readonly policies: readonly unknown[]
 }

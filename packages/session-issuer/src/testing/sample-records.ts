@@ -5,7 +5,7 @@ import { routeOf } from '../route.ts'
 import { MINUTE, NOW } from './storage-under-test.ts'
 
 /** A random id of a row of an account. */
-export const idOf = (accountId: string): string => routeOf(accountId) + randomUUID()
+const idOf = (accountId: string): string => routeOf(accountId) + randomUUID()
 
 /** A random id of a policy of an account. */
 export const policyIdOf = (accountId: string): string => `pol_${idOf(accountId)}`

@@ -17,7 +17,7 @@ export interface RpcClient {
 }
 
 /** A chain whose contract wallets may sign. */
-export interface ContractWalletChain {
+interface ContractWalletChain {
   readonly rpc: RpcClient
   /**
    * Addresses, in any case, of the factories that may deploy a wallet in the simulation (ERC-6492). Default none: a factory is

@@ -7,7 +7,7 @@ export interface EcdsaSignature {
 }
 
 /** Maximum length of a raw signature, in bytes. ERC-1271 and ERC-6492 signatures are of any length; this bounds the work. */
-export const MAX_SIGNATURE_BYTES = 16_384
+const MAX_SIGNATURE_BYTES = 16_384
 
 /** The value of each ASCII character as a hex digit of either case; 16 for all others. */
 const NIBBLES = Uint8Array.from({ length: 128 }, (_, code) => {

@@ -19,7 +19,7 @@ import { memorySpends } from '@gatewright/scope-guard/memory'
 import { bench, type Bench } from '../../../scope-guard/issuer.ts'
 
 export const BODY_LIMIT_BYTES = 2048
-export const reply = 1024
+const reply = 1024
 /** Requests that one API key may make. */
 export const POINTS = 12
 
@@ -43,7 +43,7 @@ export interface World {
   readonly routes: Routes
 }
 
-export interface Routes {
+interface Routes {
   readonly plans: MountedRoute<OpenCall>
   readonly whoami: MountedRoute<OpenCall>
   readonly fault: MountedRoute<OpenCall>

@@ -73,7 +73,7 @@ export async function startShop(t: Test, { before }: { before?: () => unknown } 
 }
 
 /** A JSON-RPC message that the bridge wrote. */
-export interface Written {
+interface Written {
   readonly id?: unknown
   readonly method?: string
   readonly result?: Readonly<Record<string, unknown>> & {

@@ -30,7 +30,7 @@ interface Caller {
 }
 
 /** The outcome of a tree. */
-export interface Outcome {
+interface Outcome {
   readonly capCents: number
   readonly spentCents: number
   readonly revealed: number

@@ -16,7 +16,7 @@ import { uniqueName } from '../../../harness/stores.ts'
 import { newKey, setUp } from '../../../session-issuer/fixtures.ts'
 
 export const SURFACES = ['user', 'partner'] as const
-export type Surface = (typeof SURFACES)[number]
+type Surface = (typeof SURFACES)[number]
 /** What the issuer replies, and what it reveals. */
 export const ISSUED = { last4: '2699', expirationMonth: 4, expirationYear: 2028 }
 export const SECRETS = { pan: '4242424242424242', cvc: '123' }
@@ -26,7 +26,7 @@ export const WRONG_STATE = { user: 'invalid_request', partner: 'invalid_state' }
 type NewCard = Parameters<typeof internals.cards.insert>[2][number]
 
 /** An account with a key and a session of it. */
-export interface Owner {
+interface Owner {
   readonly accountId: string
   readonly session: object
 }

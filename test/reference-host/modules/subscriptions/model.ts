@@ -93,7 +93,7 @@ export function noteNamed(model: Model, known: KnownPayin, { status, body }: Htt
 }
 
 /** The status that a pay-in must have once every watcher has caught up. */
-export function endOf(known: KnownPayin): { readonly status: string; readonly method: string } {
+function endOf(known: KnownPayin): { readonly status: string; readonly method: string } {
   if (known.balancePaid) return { status: 'settled', method: 'balance' }
   if (known.transfer !== undefined) return { status: 'settled', method: 'onchain' }
   return { status: known.named ? 'confirming' : 'awaiting_payment', method: 'onchain' }

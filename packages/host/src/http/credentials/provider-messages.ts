@@ -5,7 +5,7 @@ import type { CanonicalFacts } from '@gatewright/http/internal'
 import { deny } from '../codes.ts'
 
 /** A signed message of a provider. */
-export interface SignedMessage {
+interface SignedMessage {
   /** Returns the value of a header field. The name is in lower case. */
   header(name: string): string | undefined
   /** The body as received: its bytes are signed. */

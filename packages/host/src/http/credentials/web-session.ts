@@ -18,7 +18,7 @@ export interface ApprovedKey {
 }
 
 /** For what a web token is used up. */
-export type WebTokenUse = 'create a key' | 'rotate a key' | 'open a console'
+type WebTokenUse = 'create a key' | 'rotate a key' | 'open a console'
 
 /** The content of a web token: who signed in on the web. */
 export interface WebSession {

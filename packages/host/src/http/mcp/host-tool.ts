@@ -36,7 +36,7 @@ export interface ToolRequest {
  * Whether a model may call an operation as a tool. The rule: it takes a session of a user and nothing else, responds in the envelope, and
  * neither makes, changes nor reveals a credential or a secret, nor states anything in the name of the person (`personOnly`).
  */
-export function isTool(operation: Operation): boolean {
+function isTool(operation: Operation): boolean {
   const { id, surface, credential, document = false, cardSecrets = false, personOnly = false } = operation
   const isReachable = surface === 'user' && credential === 'session' && !document
   return isReachable && !cardSecrets && !personOnly && !changesCredentials(id, operation)

@@ -24,7 +24,7 @@ import { requestOf, type HostTool } from './host-tool.ts'
 import { hostToolRender, intent } from './tool-render.ts'
 
 /** The path of the server of tools. */
-export const MCP_PATH = '/mcp'
+const MCP_PATH = '/mcp'
 
 /** What serving tools needs. */
 interface ToolServices {

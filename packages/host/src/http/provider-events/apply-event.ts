@@ -6,9 +6,9 @@ import { keptEvents, type KeptEvent } from '../../records/kept-events.ts'
 import { digestOf, moneyIdOf, type AppliedEvent, type EventOutcome } from './provider-event-types.ts'
 
 /** How long the id of a message is kept, so that a repeat is recognized. Senders repeat a message for some days. */
-export const MESSAGE_KEPT_MS = 30 * 86_400_000
+const MESSAGE_KEPT_MS = 30 * 86_400_000
 /** How long a provider is asked to send an event again that cannot be applied yet. Then the event is kept for the operator. */
-export const WAIT_MS = 86_400_000
+const WAIT_MS = 86_400_000
 
 /** An event that was received. */
 export interface ReceivedEvent {

@@ -6,7 +6,7 @@ import { keyName, readAllKeys } from './all-keys.ts'
 export type Choices = readonly (readonly [value: string, word: string])[]
 
 /** A filter: a box to search, a day, a choice of values, or a key of the account. */
-export type Filter = {
+type Filter = {
   /** Its name in addresses and requests. */
   readonly name: string
   readonly label: string

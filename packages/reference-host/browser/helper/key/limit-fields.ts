@@ -31,7 +31,7 @@ const CAPS = [
 ] as const
 
 /** Amounts in cents. */
-export type CapValues = Readonly<Partial<Record<CapName, number>>>
+type CapValues = Readonly<Partial<Record<CapName, number>>>
 
 /** What binds before the form is used, per field: an amount, and a sentence that names it. */
 export type CapsNow = Readonly<Partial<Record<CapName, { readonly cents: number; readonly text: string }>>>

@@ -1,6 +1,6 @@
 import { readScopes } from './rights.ts'
 
-export type TemplateId = 'read' | 'agent' | 'server' | 'custom'
+type TemplateId = 'read' | 'agent' | 'server' | 'custom'
 
 /** What a key of a template may do, before its limits. */
 export interface Template {

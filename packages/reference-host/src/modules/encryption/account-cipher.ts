@@ -25,7 +25,7 @@ export interface AccountCipher {
 }
 
 /** Maximum length of a text, in bytes of UTF-8. */
-export const MAX_BYTES = 4096
+const MAX_BYTES = 4096
 const VERSION = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16

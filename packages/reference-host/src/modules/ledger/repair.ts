@@ -62,7 +62,7 @@ const iso = (at: EpochMs): string => new Date(at).toISOString()
  * Writes missing transactions, each with the record of the operator's action in one database transaction. One that was written
  * meanwhile is left as it is. Returns how many were written.
  */
-export async function writeMissing(
+async function writeMissing(
   db: SqlClient,
   missing: readonly MissingTransaction[],
   now: EpochMs,

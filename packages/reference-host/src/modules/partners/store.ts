@@ -16,7 +16,7 @@ export interface PartnerStore {
 }
 
 /** A partner's record. */
-export interface Partner {
+interface Partner {
   readonly id: string
   readonly name: string
 }

@@ -5,7 +5,7 @@ import type { WalletProof } from '@gatewright/signature-verifier/internal'
 import type { Sealer, SpendLimits } from '@gatewright/host/internal'
 
 /** The content of a challenge, which a wallet signs. The client keeps it as an encrypted text. */
-export interface Challenge {
+interface Challenge {
   /** With its checksum. */
   readonly address: string
   readonly nonce: string

@@ -26,7 +26,7 @@ const WRITES = [
   'onboarding',
 ].map(tag => `${tag}.write`)
 /** The scopes of a console. It cannot read card numbers, because whoever has one can spend money. */
-export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
+const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
   name => WRITES.includes(name) || (name.endsWith('.read') && name !== 'cards.secrets.read'),
 )
 /**

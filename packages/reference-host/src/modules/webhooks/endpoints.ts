@@ -63,7 +63,7 @@ export const MAX_ENDPOINTS = 5
 /** For how long the secret before a rotation also signs, in ms. */
 const OVERLAP_MS = 86_400_000
 /** For how long a host has an endpoint for itself after each note, in ms. An attempt takes at most 15 seconds. */
-export const LEASE_MS = 60_000
+const LEASE_MS = 60_000
 const SECRET_BYTES = 32
 const { purpose: SECRET } = sealedColumns.webhookSecret
 

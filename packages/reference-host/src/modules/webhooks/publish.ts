@@ -64,7 +64,7 @@ export function eventPublisher(
 }
 
 /** What a recipient is told about an event: no personal data and no card data. */
-export function eventBody(event: RecordedEvent, userId: string): object {
+function eventBody(event: RecordedEvent, userId: string): object {
   const { id, subject, number, from, to, amountCents, at } = event
   return {
     type: kindOf(event),

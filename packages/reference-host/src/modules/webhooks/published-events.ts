@@ -25,7 +25,7 @@ export interface EventsAfter {
 }
 
 /** How long published events can be read, in ms: 30 days. */
-export const PUBLISHED_MS = 30 * 86_400_000
+const PUBLISHED_MS = 30 * 86_400_000
 
 /** Most events of one lane among those of one read: few, so that a read of all lanes stays small. */
 const perLane = (limit: number): number => Math.min(limit, Math.max(8, Math.ceil(limit / 4)))

@@ -6,7 +6,7 @@ import { withDeadline } from '@gatewright/kernel/internal'
 import { isPublicAddress } from '@gatewright/kernel/internal/address'
 
 /** One attempt to send an event. */
-export interface Attempt {
+interface Attempt {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -25,7 +25,7 @@ export interface AttemptResult {
 export type Send = (attempt: Attempt, signal: AbortSignal) => Promise<AttemptResult>
 
 /** How an attempt resolves a name, as `lookup` of `node:dns` does. */
-export type ResolveName = (
+type ResolveName = (
   hostname: string,
   options: LookupOptions & { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,

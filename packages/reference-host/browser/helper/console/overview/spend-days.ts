@@ -1,7 +1,7 @@
 import type { Transaction } from '../wire.ts'
 
 /** A category of spending, and the kinds of transactions that it adds up. */
-export interface Tag {
+interface Tag {
   readonly name: string
   readonly kinds: readonly string[]
 }
@@ -21,7 +21,7 @@ const OWN = 'move'
 const DAY_MS = 86_400_000
 
 /** The spending of one UTC day. */
-export interface Day {
+interface Day {
   /** Midnight, in ms. */
   readonly at: number
   /** Cents, by the index of the category in `Spending.tags`. */

@@ -93,7 +93,7 @@ function grid(top: number): HTMLElement[] {
 }
 
 /** Returns the amount at the top of a plot: the next one whose lines are at round amounts, and not below 1 cent a line. */
-export function plotTop(most: number): number {
+function plotTop(most: number): number {
   const line = Math.max(1, most / LINES)
   const unit = 10 ** Math.floor(Math.log10(line))
   const factor = [1, 2, 2.5, 5, 10].find(each => each * unit >= line) ?? 10

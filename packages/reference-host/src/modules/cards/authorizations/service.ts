@@ -38,7 +38,7 @@ export interface Authorizations extends AuthorizationEndings, AuthorizationIncre
 }
 
 /** A payment that was decided. */
-export interface DecidedAuthorization {
+interface DecidedAuthorization {
   readonly row: Authorization
   /** Its history, if it was decided now. Undefined: it was decided before, and more may have happened since. */
   readonly history: readonly HistoryEntry[] | undefined

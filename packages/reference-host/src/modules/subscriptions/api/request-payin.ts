@@ -50,9 +50,9 @@ const Terms = Type.Object(payinTerms)
 type Terms = Static<typeof Terms>
 
 /** Maximum size of the unused request members that a pay-in stores, in bytes of JSON in UTF-8. */
-export const MAX_PROPERTIES_BYTES = 4096
+const MAX_PROPERTIES_BYTES = 4096
 /** Maximum number of an account's pay-ins that can still be paid. */
-export const MAX_OPEN_PAYINS = 100
+const MAX_OPEN_PAYINS = 100
 
 /** What a pay-in pays for. */
 export interface Purchase {
