@@ -11,7 +11,7 @@ export function benchNames(): string[] {
  * the packages of test/tools must be installed.
  */
 export function benchArguments(module: string): string[] {
-  return ['--expose-gc', '--enable-source-maps', module]
+  return ['--expose-gc', '--enable-source-maps', '--import', './build/test/bench/exit-on-signals.js', module]
 }
 
 /** The compiled module of a bench. */

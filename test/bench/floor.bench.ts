@@ -1,5 +1,6 @@
-// How far payments are from what the database alone can do: pgbench calls one function that does the durable work of a payment and nothing
-// else, and clients pay over HTTP through two hosts, each with all features. Both on one Postgres that waits for the disk.
+// How far payments are from what the database alone can do. On Postgres, which waits for the disk, pgbench calls one function that does the
+// durable work of a payment and nothing else, and clients pay over HTTP through two hosts, each with all features. On SQLite, a process does
+// that work by hand, and clients pay through one host.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -9,6 +10,7 @@ import { startPostgres } from '../harness/services.ts'
 import { median, orderOfRound, spread } from './arithmetic.ts'
 import { extent, ONCE } from './extent.ts'
 import { paymentsByHand } from './floor/by-hand.ts'
+import { compareOnSqlite } from './floor/on-sqlite.ts'
 import { openPayers, payThroughHosts, paymentOf } from './floor/through-hosts.ts'
 import type { LoadResult } from './floor/times.ts'
 import { NO_PGBENCH } from './pgbench.ts'
@@ -147,6 +149,7 @@ function rowsOf({ clients, accounts, rounds }: Case): string[][] {
   ]
 }
 
+const onSqlite = await compareOnSqlite(ROUNDS, SECONDS)
 if (!pgbenchBinary()) console.log(NO_PGBENCH)
 else {
   const postgres = await startPostgres({ durable: true })
@@ -171,7 +174,7 @@ else {
     console.log(columns([head, ...cases.flatMap(rowsOf)], [2]).join('\n'))
     if (!ONCE) {
       mkdirSync(join('build', 'bench'), { recursive: true })
-      const result = { traffic, cases, at: new Date().toISOString() }
+      const result = { onSqlite, traffic, cases, at: new Date().toISOString() }
       writeFileSync(join('build', 'bench', 'floor.json'), `${JSON.stringify(result, null, 2)}\n`)
     }
   } finally {

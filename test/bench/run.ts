@@ -5,9 +5,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { benchArguments, benchModule, benchNames } from './bench-process.ts'
+import { atExit } from '../harness/at-exit.ts'
 import { installTools } from '../harness/tools.ts'
 import { postgresService, redisService } from '../harness/services.ts'
 
+await import('./exit-on-signals.ts')
 const given = process.argv.slice(2)
 if (given[0] === 'compare') await import('./compare.ts')
 else if (given[0] === 'ab') await import('./ab.ts')
@@ -25,7 +27,9 @@ async function runBenches(names: readonly string[]): Promise<void> {
     for (const name of names.length > 0 ? names : benches) {
       console.log(`# ${name}`)
       const child = spawn(process.execPath, benchArguments(benchModule(name)), { stdio: 'inherit', env })
+      const forget = atExit(() => child.kill('SIGTERM'))
       const [code] = await once(child, 'exit')
+      forget()
       if (code !== 0) process.exitCode = 1
     }
   } finally {

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost, type Providers } from '@gatewright/reference-host'
 import type { Decision } from '@gatewright/http'
+import { atExit } from './at-exit.ts'
 import { Conformance } from './conformance.ts'
 import { reportHostStarts } from './run/host-starts.ts'
 import { hostStores, keptHostStoresEnv } from './host-stores.ts'
@@ -238,7 +239,7 @@ export interface HostProcess {
 }
 
 /**
- * Starts a host process on a free port and waits for its address. Rejects with its output when it ends instead. A `dataDir` that is
+ * Starts a host process, which ends with this one, on a free port and waits for its address. Rejects with its output when it ends instead. A `dataDir` that is
  * no whole path is a folder beside other temporary ones.
  */
 export async function spawnHost(
@@ -252,6 +253,7 @@ export async function spawnHost(
   })
   let output = ''
   const exit = new Promise<number | null>(resolve => child.once('exit', resolve))
+  void exit.then(atExit(() => child.kill('SIGKILL')))
   const url = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString()

@@ -14,6 +14,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { atExit } from './at-exit.ts'
 import { cache, postgresBinaries, redisBinaries } from './binaries.ts'
 
 /** A server for the length of one test run. */
@@ -86,7 +87,7 @@ function signalAll(child: ChildProcess, signal: NodeJS.Signals): void {
   for (const each of [pid as number, ...children.map(Number)]) process.kill(each, signal)
 }
 
-/** Makes the service of a running server. A frozen one is let go before it is stopped. */
+/** Makes the service of a running server, which ends with this process. A frozen one is let go before it is stopped. */
 export function serviceOf(
   child: ChildProcess,
   {
@@ -105,6 +106,11 @@ export function serviceOf(
     if (frozen) signalAll(child, 'SIGCONT')
     frozen = false
   }
+  const forget = atExit(() => {
+    thaw()
+    child.kill(signal)
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+  })
   return {
     url,
     from,
@@ -117,6 +123,7 @@ export function serviceOf(
     async stop() {
       thaw()
       await stop()
+      forget()
     },
   }
 }

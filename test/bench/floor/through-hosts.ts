@@ -70,16 +70,21 @@ export async function payThroughHosts(
       return wrk(host.url, payments, share, seconds)
     }),
   )
-  return timesOf(all.flat(), seconds)
+  const made = all.reduce((sum, { payments }) => sum + payments, 0)
+  return timesOf(
+    all.flatMap(({ times }) => times),
+    seconds,
+    made,
+  )
 }
 
-/** Sends payments over so many connections, and returns how long each took in ms. */
+/** Sends payments over so many connections, and returns how many were made and how long they took in ms. */
 async function wrk(
   url: string,
   payments: readonly Request[],
   connections: number,
   seconds: number,
-): Promise<number[]> {
+): Promise<{ readonly payments: number; readonly times: readonly number[] }> {
   const program = wrkBinary()
   const directory = mkdtempSync(join(tmpdir(), 'gatewright-floor-'))
   try {
@@ -102,9 +107,10 @@ async function wrk(
       },
     )
     if (/connections failed|returned \d/.test(stdout)) throw new Error(stdout)
-    return [...stdout.matchAll(/^took (\d+) (\d+)$/gm)].flatMap(([, micros, count]) =>
+    const times = [...stdout.matchAll(/^took (\d+) (\d+)$/gm)].flatMap(([, micros, count]) =>
       Array.from({ length: Number(count) }, () => Number(micros) / 1000),
     )
+    return { payments: Number(/^made (\d+)$/m.exec(stdout)?.[1]), times }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

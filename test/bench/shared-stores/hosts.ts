@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { atExit } from '../../harness/at-exit.ts'
 import { spawnHost, type HostProcess } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { RATE_LIMITS } from '../host-lines.ts'
@@ -29,6 +30,8 @@ export async function withHosts<T>(
     if (url && env[name] !== undefined) env[name] = await url(env[name])
   const folder = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
   const hosts: HostProcess[] = []
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
+  const forget = atExit(removeFolder)
   try {
     // One after the other: the first creates the tables.
     while (hosts.length < count)
@@ -36,7 +39,8 @@ export async function withHosts<T>(
     return await use(hosts)
   } finally {
     await Promise.all(hosts.map(host => host.stop('SIGTERM')))
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder()
+    forget()
     await drop()
   }
 }

@@ -182,20 +182,54 @@ t.test('postgres: transfers that debit accounts in any order never deadlock with
   t.match(await ledger.check(), { transfers, sumCents: 0, wrongAccounts: [] })
 })
 
-onBoth('a debit folds its account once 64 amounts are pending', async (t, [db]) => {
+onBoth(
+  'a debit is taken from the stored balance, and folds an account that has less there',
+  async (t, [db]) => {
+    const ledger = createLedger(db!)
+    const move = (transfer: Transfer) => db!.transaction(tx => ledger.transfer(tx, transfer, NOW))
+    await move(credit('ann', 1000))
+    t.equal(await move(debit('ann', 'bob', 1)), 'done')
+    t.same(await pendingAccounts(db!), [operator, user('bob')], 'nothing was stored of ann')
+    await move(credit('ann', 1))
+    t.equal(await move(debit('ann', 'bob', 999)), 'done')
+    t.same(await pendingAccounts(db!), [operator, user('ann'), user('bob')], 'the stored balance was enough')
+    t.equal(await move(debit('ann', 'bob', 2)), 'insufficient')
+    t.equal(await move(debit('ann', 'bob', 1)), 'done')
+    t.same(await storedBalances(db!), [
+      [user('ann'), 0],
+      [user('bob'), 0],
+    ])
+    t.match(await ledger.check(), { transfers: 5, sumCents: 0, wrongAccounts: [] })
+  },
+)
+
+onBoth('a repeated or conflicting debit takes nothing', async (t, [db]) => {
   const ledger = createLedger(db!)
-  await db!.transaction(tx => ledger.transfer(tx, credit('ann', 1000), NOW))
-  for (let paid = 0; paid < 63; paid++)
-    await db!.transaction(tx => ledger.transfer(tx, debit('ann', 'bob', 1), NOW))
+  const move = (transfer: Transfer) => db!.transaction(tx => ledger.transfer(tx, transfer, NOW))
+  await move(credit('ann', 1000))
+  const first = debit('ann', 'bob', 10)
+  t.equal(await move(first), 'done')
+  t.equal(await move(first), 'repeated')
+  t.equal(await move({ ...first, amountCents: 11 }), 'conflict')
+  t.equal(await move({ ...debit('bob', 'ann', 1), id: first.id }), 'conflict')
+  t.equal(await ledger.balance(db!, user('ann')), 990)
+  t.equal(await ledger.balance(db!, user('bob')), 10)
+  t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('a debit folds its account once 64 credits are pending', async (t, [db]) => {
+  const ledger = createLedger(db!)
+  const move = (transfer: Transfer) => db!.transaction(tx => ledger.transfer(tx, transfer, NOW))
+  await move(credit('ann', 1000))
+  await ledger.fold(10, fail)
+  for (let credited = 0; credited < 63; credited++) await move(credit('ann', 1))
+  await move(debit('ann', 'bob', 1))
   t.ok((await pendingAccounts(db!)).includes(user('ann')))
-  await db!.transaction(tx => ledger.transfer(tx, debit('ann', 'bob', 1), NOW))
+  await move(credit('ann', 1))
+  await move(debit('ann', 'bob', 1))
   t.same(await pendingAccounts(db!), [operator, user('bob')])
-  t.same(await ledger.balance(db!, user('ann')), 936)
-  const [stored] = await rows(db!, 'select balance_cents from gw_ledger_accounts where id = $1', [
-    user('ann'),
-  ])
-  t.equal(Number(stored?.['balance_cents']), 936)
-  t.match(await ledger.check(), { transfers: 65, sumCents: 0, wrongAccounts: [] })
+  t.equal(await ledger.balance(db!, user('ann')), 1062)
+  t.match(await ledger.check(), { transfers: 67, sumCents: 0, wrongAccounts: [] })
 })
 
 onBoth('a debit of an account that may be overdrawn folds nothing', async (t, [db]) => {

@@ -17,7 +17,7 @@ interface Opened {
   readonly passMs: (ms: number) => void
 }
 
-async function open(tap: Tap): Promise<Opened> {
+async function open(tap: Tap, commitMs = 0): Promise<Opened> {
   let elapsedMs = 0
   performance.now = () => elapsedMs
   tap.teardown(() => {
@@ -37,6 +37,7 @@ async function open(tap: Tap): Promise<Opened> {
     prepare: text => database.prepare(text),
     exec(text) {
       order.push(text)
+      if (text === 'commit') elapsedMs += commitMs
       return database.exec(text)
     },
     get inTransaction() {
@@ -84,6 +85,28 @@ t.test('lets further transactions join a commit for less than 2 ms', async t => 
     })
     await Promise.all([slow, db.transaction(tx => insert(tx, 2))])
     t.equal(order.filter(text => text === 'commit').length, commits, `after ${ms} ms`)
+  }
+})
+
+t.test('lets them join for as long as the last commit took, and less than 10 ms', async t => {
+  for (const [commitMs, ms, commits] of [
+    [5, 4.9, 2],
+    [5, 5, 3],
+    [50, 9.9, 2],
+    [50, 10, 3],
+  ] as const) {
+    const { db, order, passMs } = await open(t, commitMs)
+    await db.transaction(tx => insert(tx, 1))
+    const slow = db.transaction(async tx => {
+      await insert(tx, 2)
+      passMs(ms)
+    })
+    await Promise.all([slow, db.transaction(tx => insert(tx, 3))])
+    t.equal(
+      order.filter(text => text === 'commit').length,
+      commits,
+      `after ${ms} ms, a commit took ${commitMs}`,
+    )
   }
 })
 
@@ -155,6 +178,31 @@ t.test(
     t.match(second, unavailable)
     t.equal(third, undefined, 'had not begun')
     t.same(await ids(db), [3])
+  },
+)
+
+t.test(
+  'rejects the first transaction of a commit that rejects or was rolled back, and commits the next ones',
+  async t => {
+    for (const work of [
+      () => Promise.reject(new Error('changed my mind')),
+      (tx: SqlQueries) => rows(tx, 'insert into gone values (1)').catch(() => 'all is well'),
+    ]) {
+      const { db, order } = await open(t)
+      const first = db.transaction(async tx => {
+        await insert(tx, 1)
+        return work(tx)
+      })
+      const [failed, other, third] = await errorsOf([
+        first,
+        db.transaction(tx => insert(tx, 2)),
+        db.transaction(tx => insert(tx, 3)),
+      ])
+      t.type(failed, Error)
+      t.same([other, third], [undefined, undefined])
+      t.same(await ids(db), [2, 3])
+      t.equal(order.filter(text => text === 'commit').length, 1)
+    }
   },
 )
 

@@ -33,7 +33,7 @@ import {
   REFER,
   REFERRED,
   SYSTEM_BALANCE,
-  TAKE_FROM_HOUSE,
+  TAKE,
 } from './statements.ts'
 import { hostDialect } from '../records/host-dialect.ts'
 import { DDL } from './ledger-tables.ts'
@@ -91,8 +91,8 @@ export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 export interface Ledger {
   /**
    * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another, each on the balance
-   * after the previous one. A debit of a user's account folds it once 64 amounts are pending, so that the next debits need not add up more; a debit
-   * of a house account folds it if its stored balance is too low. Of simultaneous transfers with one id, one moves money; one that debits another account may fail, and gets
+   * after the previous one. A debit is taken from the stored balance, and folds the account if that is too low; that of a user's account also does once
+   * 64 credits are pending, so that reads need not add up more. Of simultaneous transfers with one id, one moves money; one that debits another account may fail, and gets
    * `conflict` when it is tried again. Throws a `TypeError` when a debit of a user's account lacks a hold of that account for at least
    * that amount: a programming error that must roll back the transaction. Faults: `ERR_STORE_*`.
    */
@@ -187,47 +187,56 @@ async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now
   const other = ownerOf(credit) ?? accountId
   const open = (): Promise<void> => defer(tx, OPEN_ACCOUNT, [other, credit])
   const values = [accountId, id, debit, credit, amountCents, cause, now]
-  let pending = 0
   if (holdsUserMoney(debit)) {
-    if (tx.dialect === 'postgres') await defer(tx, LOCK, [accountId, debit])
+    const taken = await rowsAhead(tx, TAKE, [accountId, debit, amountCents])
     // The statements name one account each, so that each runs on one machine.
     const readOther = other === accountId ? () => [] : await rowsAhead(tx, READ_OTHER, [other, id, credit])
-    const [own] = await rows(tx, READ_OWN, [accountId, debit, id, credit])
-    if (!own || toInteger(own['balance']) < amountCents) return false
+    const [own] = (await rows(tx, READ_OWN, [accountId, id, credit, debit])) as [SqlRow]
     const [credited = own] = readOther()
-    if ([own, credited].some(row => toInteger(row['uses']) > 0)) return false
-    if (holdsUserMoney(credit) && toInteger(credited['opened']) === 0) await open()
-    pending = toInteger(own['pending'])
-    await defer(tx, INSERT_LEGS, [...values, other])
-  } else {
-    if (holdsUserMoney(credit)) await open()
-    const isHouse = !mayOverdraw(debit)
-    if (isHouse && !(await takeFromHouse(tx, debit, amountCents))) return false
-    if ((await rows(tx, INSERT_SYSTEM_DEBIT, values)).length === 0) {
-      if (isHouse) await defer(tx, TAKE_FROM_HOUSE, [debit, -amountCents])
+    if (taken().length === 0 && !(await takeFolded(tx, accountId, debit, amountCents))) return false
+    if ([own, credited].some(row => toInteger(row['uses']) > 0)) {
+      await defer(tx, TAKE, [accountId, debit, -amountCents])
       return false
     }
-    await defer(tx, INSERT_CREDIT, values)
-    if (isHouse) {
-      await defer(tx, INSERT_CREDIT_TAIL, [credit, other, id, amountCents])
-      return true
-    }
+    if (holdsUserMoney(credit) && toInteger(credited['opened']) === 0) await open()
+    await defer(tx, INSERT_LEGS, [...values, other])
+    await defer(tx, INSERT_CREDIT_TAIL, [credit, other, id, amountCents])
+    if (toInteger(own['pending']) >= MAX_PENDING)
+      for (const text of FOLD_OWN[hostDialect(tx)]) await defer(tx, text, [accountId, debit])
+    return true
   }
-  await defer(tx, INSERT_TAIL, [debit, accountId, credit, other, id, amountCents])
-  if (pending >= MAX_PENDING)
-    for (const text of FOLD_OWN[hostDialect(tx)]) await rows(tx, text, [accountId, debit])
+  if (holdsUserMoney(credit)) await open()
+  const isHouse = !mayOverdraw(debit)
+  if (isHouse && !(await takeFromHouse(tx, debit, amountCents))) return false
+  if ((await rows(tx, INSERT_SYSTEM_DEBIT, values)).length === 0) {
+    if (isHouse) await defer(tx, TAKE, ['', debit, -amountCents])
+    return false
+  }
+  await defer(tx, INSERT_CREDIT, values)
+  if (isHouse) await defer(tx, INSERT_CREDIT_TAIL, [credit, other, id, amountCents])
+  else await defer(tx, INSERT_TAIL, [debit, accountId, credit, other, id, amountCents])
   return true
 }
 
 /** Takes an amount from a house account, if need be after folding it. False: it holds less. */
 async function takeFromHouse(tx: SqlQueries, debit: string, amountCents: number): Promise<boolean> {
-  const take = async (): Promise<boolean> =>
-    (await rows(tx, TAKE_FROM_HOUSE, [debit, amountCents])).length > 0
-  if (await take()) return true
+  if ((await rows(tx, TAKE, ['', debit, amountCents])).length > 0) return true
+  // No transfer creates the account of a house.
   await defer(tx, OPEN_ACCOUNT, ['', debit])
-  if (tx.dialect === 'postgres') await defer(tx, LOCK, ['', debit])
-  for (const text of FOLD_SYSTEM[hostDialect(tx)]) await defer(tx, text, ['', debit])
-  return take()
+  return takeFolded(tx, '', debit, amountCents)
+}
+
+/** Folds an account of the house ('') or of a user, and takes an amount from it. False: it holds less. */
+async function takeFolded(
+  tx: SqlQueries,
+  accountId: string,
+  debit: string,
+  amountCents: number,
+): Promise<boolean> {
+  if (tx.dialect === 'postgres') await defer(tx, LOCK, [accountId, debit])
+  for (const text of (accountId === '' ? FOLD_SYSTEM : FOLD_OWN)[hostDialect(tx)])
+    await defer(tx, text, [accountId, debit])
+  return (await rows(tx, TAKE, [accountId, debit, amountCents])).length > 0
 }
 
 /** Reads the debit of a transfer. */

@@ -28,8 +28,7 @@ export function createMoney(ledger: Ledger): Money {
           throw new TypeError(`transfer ${transfer.id} changes ${account} without a transaction row`)
       }
       const result = await ledger.transfer(tx, transfer, now)
-      if (result !== 'done') return result
-      for (const entry of entries) await transactions.write(tx, entry, now)
+      if (result === 'done') await transactions.writeAll(tx, entries, now)
       return result
     },
   }

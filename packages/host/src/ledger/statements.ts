@@ -10,12 +10,18 @@ const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
 /** Creates a ledger account if it is missing. The parameters are the account and the name. */
 export const OPEN_ACCOUNT: string =
   'insert into gw_ledger_accounts (account_id, id) values ($1, $2) on conflict do nothing'
-/**
- * Locks an account that may not be overdrawn. A separate statement: a statement that waited for the lock would
- * still use the balance read before.
- */
+/** Locks an account that may not be overdrawn. A separate statement: the next one sees what was committed before the lock. */
 export const LOCK: string =
   'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
+
+/**
+ * Takes an amount from the stored balance of a house account or a user's, and locks it. No row if less is stored, or nothing yet. With a negative
+ * amount it gives back. The parameters are the account, the ledger account and the amount. Pending amounts do not count. They are credits, so
+ * the account never holds less than what is stored; and on several machines a debit of the house could see those of others too late, or
+ * twice while they are folded.
+ */
+export const TAKE: string = `update gw_ledger_accounts set balance_cents = balance_cents - cast($3 as bigint)
+  where account_id = $1 and id = $2 and balance_cents >= cast($3 as bigint) returning 1 as taken`
 
 /**
  * Counts the legs that an account has with the id of a transfer, and says whether it has a ledger account (1 or 0). The parameters are the
@@ -25,18 +31,11 @@ export const READ_OTHER: string = `select l.uses, case when a.id is null then 0 
   from (select count(*) as uses from gw_ledger_legs where account_id = $1 and transfer_id = $2) l
     left join gw_ledger_accounts a on a.account_id = $1 and a.id = $3`
 
-/**
- * Reads what a ledger account of a user holds, how many of its amounts are pending, how many legs its account has with the id of a transfer,
- * and whether it has another ledger account (1 or 0). No row if the account does not exist. The parameters are the account, the ledger
- * account, the id and the other ledger account.
- */
-export const READ_OWN: string = `select a.balance_cents + t.amount as balance, t.pending,
-    (select count(*) from gw_ledger_legs l where l.account_id = $1 and l.transfer_id = $3) as uses,
-    (select count(*) from gw_ledger_accounts o where o.account_id = $1 and o.id = $4) as opened
-  from gw_ledger_accounts a,
-    (select coalesce(sum(amount_cents), 0) as amount, count(*) as pending from gw_ledger_tail
-      where account_id = $1 and ledger_account = $2) t
-  where a.account_id = $1 and a.id = $2`
+/** Reads the same of the account of a debit, and how many amounts of a fourth parameter, its ledger account, are pending. */
+export const READ_OWN: string = `select l.uses, case when a.id is null then 0 else 1 end as opened,
+    (select count(*) from gw_ledger_tail t where t.account_id = $1 and t.ledger_account = $4) as pending
+  from (select count(*) as uses from gw_ledger_legs where account_id = $1 and transfer_id = $2) l
+    left join gw_ledger_accounts a on a.account_id = $1 and a.id = $3`
 
 /*
  * The parameters of a transfer: $1 the account of the debit, $2 the id of the transfer, $3 the debited and $4 the credited ledger
@@ -53,13 +52,6 @@ export const INSERT_LEGS: string = `insert into ${LEGS} values (${DEBIT_LEG}), (
 /** Adds a transfer to the pending amounts of both ledger accounts: $1 and $2 the debited one and its account, $3 and $4 the credited one, $5 the id, $6 the amount. */
 export const INSERT_TAIL: string = `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
   values ($1, $2, $5, -cast($6 as bigint)), ($3, $4, $5, cast($6 as bigint))`
-
-/**
- * Takes an amount from the stored balance of a house account, and locks it. No row if less is stored, or nothing yet. With a negative amount it
- * gives back. Pending amounts do not count: on several machines a debit could see those of others too late, or twice while they are folded.
- */
-export const TAKE_FROM_HOUSE: string = `update gw_ledger_accounts set balance_cents = balance_cents - cast($2 as bigint)
-  where account_id = '' and id = $1 and balance_cents >= cast($2 as bigint) returning 1 as taken`
 
 /**
  * Inserts the debit of a transfer from a house or outside account, which lies with the account of the credit. No row when the account

@@ -83,12 +83,20 @@ export const transactionTable = table('gw_transactions', {
 /** A stored transaction. */
 export type Transaction = Row<typeof transactionTable>
 
-const INSERT = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
-    amount_cents, direction, description, card_id, merchant, counterparty, memo, key_id, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)`
-const ADD = `${INSERT} on conflict (account_id, source_kind, source_id, part) do nothing returning id`
-const WRITE = `${INSERT}
-  on conflict (account_id, source_kind, source_id, part) do update set status = excluded.status,
+/** The values of a row: those of `valuesOf`. */
+const VALUES = 16
+const tuple = (row: number): string => {
+  const places = Array.from({ length: VALUES }, (_, index) => `$${row * VALUES + index + 1}`)
+  return `(${places.join(', ')}, ${places.at(-1)})`
+}
+const insertRows = (
+  count: number,
+): string => `insert into gw_transactions (id, account_id, source_kind, source_id,
+    part, type, status, amount_cents, direction, description, card_id, merchant, counterparty, memo, key_id, created_at, updated_at)
+  values ${Array.from({ length: count }, (_, row) => tuple(row)).join(', ')}
+  on conflict (account_id, source_kind, source_id, part)`
+const ADD = `${insertRows(1)} do nothing returning id`
+const writeRows = (count: number): string => `${insertRows(count)} do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
 /** Names a business object in the map of `keysOf`. */
@@ -145,8 +153,13 @@ export const transactions = {
     return readNewest(db, transactionTable, { ...page, accountId, filter: rowFilter(filter), matches })
   },
   /** Writes the row of a business object, in the round trip of the next statement. If the row exists, its status, amount and description change; its position stays. */
-  async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {
-    await defer(tx, WRITE, valuesOf(entry, now))
+  write: (tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> =>
+    transactions.writeAll(tx, [entry], now),
+  /** Writes the rows of several business objects, or of parts of one, in one statement. */
+  async writeAll(tx: SqlQueries, entries: readonly TransactionEntry[], now: EpochMs): Promise<void> {
+    if (entries.length === 0) return
+    const values = entries.flatMap(entry => valuesOf(entry, now))
+    await defer(tx, writeRows(entries.length), values)
   },
   /** Adds the row of a business object; false if it exists, and is then unchanged. */
   async add(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<boolean> {
@@ -154,7 +167,7 @@ export const transactions = {
   },
 }
 
-/** The parameters of `INSERT`. */
+/** The parameters of a row. */
 function valuesOf(entry: TransactionEntry, now: EpochMs): readonly SqlValue[] {
   const { accountId, source, type, status, amountCents, direction, description } = entry
   const { cardId = null, merchant = null, counterparty = null, memo = null, keyId = null } = entry

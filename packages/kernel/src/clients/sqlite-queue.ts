@@ -27,8 +27,10 @@ export interface WriteQueue {
   inTransaction<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** How long further transactions join a commit, in ms. Meanwhile the process answers no other request. */
+/** How long further transactions join a commit at least, in ms. Meanwhile the process answers no other request. */
 const JOIN_MS = 2
+/** How long they join at most, in ms: on a slow disk as long as the last commit took, because the process waits for each one. */
+const MOST_JOIN_MS = 10
 
 const SAVEPOINT = 'gatewright_transaction'
 
@@ -36,8 +38,8 @@ const SAVEPOINT = 'gatewright_transaction'
  * Makes the queue. `execute` runs a statement on the connection.
  *
  * Transactions that wait at the same time share one commit, because writing to the disk is most of the work of a small one: sixteen
- * clients take a third less CPU for a new session or a pay-in (npm run bench -- host). Each is a savepoint in one transaction of SQLite.
- * If one rejects, only its own rows are rolled back. A later one sees the rows of an earlier one; that is safe, because nobody
+ * clients take a third less CPU for a new session or a pay-in (npm run bench -- host). Each but the first is a savepoint in one transaction of
+ * SQLite. If one rejects, only its own rows are rolled back. A later one sees the rows of an earlier one; that is safe, because nobody
  * learns an outcome before the commit, and if the commit fails, all of them fail.
  *
  * Work starts in the turn of the event loop after its call. So requests that arrive together share a commit, and the process answers
@@ -46,6 +48,12 @@ const SAVEPOINT = 'gatewright_transaction'
 export function createWriteQueue(execute: (text: string) => void): WriteQueue {
   const waiting: WaitingJob[] = []
   let running = false
+  let joinMs = JOIN_MS
+  const commit = (): void => {
+    const startedAt = performance.now()
+    execute('commit')
+    joinMs = Math.min(MOST_JOIN_MS, Math.max(JOIN_MS, performance.now() - startedAt))
+  }
 
   const runAll = async (): Promise<void> => {
     running = true
@@ -60,7 +68,9 @@ export function createWriteQueue(execute: (text: string) => void): WriteQueue {
   const enqueue = <T>(work: () => Promise<T>, isTransaction: boolean): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const job = { start: startLater(work), isTransaction, resolve: resolve as Job['resolve'], reject }
-      const run = startLater(() => (isTransaction ? runTransactions(execute, job, waiting) : runAlone(job)))
+      const run = startLater(() =>
+        isTransaction ? runTransactions({ execute, commit, joinMs }, job, waiting) : runAlone(job),
+      )
       waiting.push({ ...job, run })
       if (!running) void runAll()
     })
@@ -90,45 +100,82 @@ async function runAlone({ start, resolve, reject }: Job): Promise<void> {
   }
 }
 
+/** The connection, and how long transactions join a commit now. */
+interface Connection {
+  readonly execute: (text: string) => void
+  readonly commit: () => void
+  readonly joinMs: number
+}
+
 /** Runs a transaction and, for a short time, those that wait behind it. Commits all of them, then tells each caller its outcome. */
-async function runTransactions(execute: (text: string) => void, first: Job, waiting: Job[]): Promise<void> {
+async function runTransactions(
+  { execute, commit, joinMs }: Connection,
+  first: Job,
+  waiting: Job[],
+): Promise<void> {
   const startedAt = performance.now()
   const jobs: Job[] = []
   const outcomes: (() => void)[] = []
   const following = (): Job | undefined =>
-    waiting[0]?.isTransaction && performance.now() - startedAt < JOIN_MS ? waiting.shift() : undefined
+    waiting[0]?.isTransaction && performance.now() - startedAt < joinMs ? waiting.shift() : undefined
+  let isOpen = false
   try {
     for (let job: Job | undefined = first; job; job = following()) {
-      if (jobs.push(job) === 1) execute('begin immediate')
-      outcomes.push(await runInSavepoint(execute, job))
+      jobs.push(job)
+      const { tell, isKept } = await (isOpen ? runInSavepoint : runAsFirst)(execute, job)
+      isOpen ||= isKept
+      outcomes.push(tell)
     }
-    execute('commit')
+    if (isOpen) commit()
   } catch (error) {
-    try {
-      execute('rollback')
-    } catch {
-      // SQLite itself has rolled the transaction back.
-    }
+    rollBack(execute)
     for (const { reject } of jobs) reject(toFault('sqlite', error))
     return
   }
   for (const tell of outcomes) tell()
 }
 
-/** Runs a transaction as a savepoint. Returns the function that tells its outcome. Throws if the savepoint is lost. */
-async function runInSavepoint(
-  execute: (text: string) => void,
-  { start, resolve, reject }: Job,
-): Promise<() => void> {
+/** What became of a transaction. */
+interface Ended {
+  /** Tells its caller. */
+  readonly tell: () => void
+  /** Whether its rows are in the open transaction of SQLite. */
+  readonly isKept: boolean
+}
+
+/**
+ * Begins the transaction of SQLite and runs the first one in it. If that rejects, all is rolled back: a savepoint would cost a copy of each page
+ * that it changes.
+ */
+async function runAsFirst(execute: (text: string) => void, job: Job): Promise<Ended> {
+  execute('begin immediate')
+  const ended = await runWork(job)
+  if (!ended.isKept) rollBack(execute)
+  return ended
+}
+
+/** Runs a transaction as a savepoint. Throws if the savepoint is lost. */
+async function runInSavepoint(execute: (text: string) => void, job: Job): Promise<Ended> {
   execute(`savepoint ${SAVEPOINT}`)
-  let tell: () => void
+  const ended = await runWork(job)
+  if (!ended.isKept) execute(`rollback to ${SAVEPOINT}`)
+  execute(`release ${SAVEPOINT}`)
+  return { ...ended, isKept: true }
+}
+
+async function runWork({ start, resolve, reject }: Job): Promise<Ended> {
   try {
     const result = await start()
-    tell = () => resolve(result as never)
+    return { tell: () => resolve(result as never), isKept: true }
   } catch (error) {
-    execute(`rollback to ${SAVEPOINT}`)
-    tell = () => reject(error)
+    return { tell: () => reject(error), isKept: false }
   }
-  execute(`release ${SAVEPOINT}`)
-  return tell
+}
+
+function rollBack(execute: (text: string) => void): void {
+  try {
+    execute('rollback')
+  } catch {
+    // SQLite itself has rolled the transaction back.
+  }
 }

@@ -75,7 +75,7 @@ function runAlone(database: SqliteDatabase, text: string, run: () => { rows: Sql
 /**
  * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after the
  * other on `writer`, so a statement of another caller never joins an open transaction. Transactions that wait at the same time
- * are committed together: each is a savepoint, a failing one rolls back only its own rows, and no caller learns an outcome before the
+ * are committed together: a failing one rolls back only its own rows, and no caller learns an outcome before the
  * commit. If that commit fails, all of them reject with `ERR_STORE_UNAVAILABLE`. So work that waits for anything else than `tx` delays
  * the others too. The process reads and answers other requests in between, however many transactions wait. Plain
  * SELECTs run on `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they
@@ -98,9 +98,11 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
     async transaction(work) {
       assertOutsideTransactionScope(db)
       return queue.inTransaction(async () => {
-        const { tx, end } = openTransaction(writer, write)
+        const { tx, assertKept, end } = openTransaction(writer, write)
         try {
-          return await work(tx)
+          const result = await work(tx)
+          assertKept()
+          return result
         } finally {
           end()
         }
@@ -110,11 +112,11 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
   return db
 }
 
-/** Makes the `tx` of one transaction, which rejects statements after `end`. */
+/** Makes the `tx` of one transaction, which rejects statements after `end`. `assertKept` throws if SQLite has rolled it back. */
 function openTransaction(
   database: SqliteDatabase,
   write: ReturnType<typeof createRunner>,
-): { readonly tx: SqlQueries; end(): void } {
+): { readonly tx: SqlQueries; assertKept(): void; end(): void } {
   let open = true
   let lost: Fault | undefined
   return {
@@ -132,6 +134,9 @@ function openTransaction(
           throw fault
         }
       },
+    },
+    assertKept() {
+      if (lost) throw lost
     },
     end() {
       open = false

@@ -48,9 +48,7 @@ function spelled(): readonly string[] {
 /** `ledger check` reads the whole ledger for an operator; the others write and fold on SQLite, or are parts of statements. */
 const ELSEWHERE = [
   'update gw_ledger_accounts as a',
-  // Debits of the house, which no pay-in makes, and its balance, which a command reads.
-  'update gw_ledger_accounts set balance_cents',
-  'insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents) values ($1, $2, $3,',
+  // The balance of a house account, which a command reads.
   'select coalesce(sum(balance_cents), 0) as balance',
   // Ids from outside: payments of providers, and references of operators.
   'insert into gw_ledger_references',

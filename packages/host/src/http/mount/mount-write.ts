@@ -1,12 +1,14 @@
 import type { OpenCall } from '@gatewright/http'
 import type { GuardedCall } from '@gatewright/http/internal'
 import type { CompleteRoute } from '@gatewright/http/internal/tools'
-import { allow, type Rule } from '@gatewright/kernel'
+import { allow, type Rule, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { together } from '@gatewright/kernel/internal/sql'
 import type { Access } from '@gatewright/scope-guard'
 import { callOf, toHandlerResponse, withIgnored } from './host-call.ts'
 import type { Requirements } from '../operations/requirements.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
-import type { LedgerOperation, WriteContext } from '../operations/operation.ts'
+import type { LedgerOperation, Success, WriteContext } from '../operations/operation.ts'
 
 /** The services that a mounted write uses. */
 export interface WriteParts {
@@ -29,9 +31,15 @@ export function writeRoute(
   const route = api.transactional(
     rule,
     async (call, context) => {
-      const passed = await checkRequirements(context.tx, call.session)
-      if (!passed.ok) return context.abandon(passed)
-      return toHandlerResponse(await operation.write(callOf(call, call.access), context as WriteContext))
+      const write = async (tx: SqlQueries): Promise<Verdict<Success>> =>
+        operation.write(callOf(call, call.access), { ...context, tx } as WriteContext)
+      // In one round trip with the first statement of the write. A denial counts before what the write says, and rolls back what it did.
+      const [passed, written] = await together(
+        context.tx,
+        on => checkRequirements(on, call.session),
+        on => settled(write(on)),
+      )
+      return passed.ok ? toHandlerResponse(written()) : context.abandon(passed)
     },
     { ...options, idempotencyKey, ...preparation(operation, services) },
   )
@@ -42,6 +50,18 @@ export function writeRoute(
       if (outcome.kind !== 'response') return outcome
       return { kind: 'response', response: withIgnored(operation, call, outcome.response) }
     },
+  }
+}
+
+/** Waits for work, and returns a function that returns its result or throws its error. */
+async function settled<T>(work: Promise<T>): Promise<() => T> {
+  try {
+    const result = await work
+    return () => result
+  } catch (error) {
+    return () => {
+      throw error
+    }
   }
 }
 

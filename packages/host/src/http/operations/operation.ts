@@ -204,6 +204,9 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
    * the response and is not stored.
    */
   prepare?(call: Call<'session', Static<S>>, effectId: string): Promise<Verdict<A>>
+  /**
+   * Runs while the requirements are read, so also for an account that does not meet them: then everything is rolled back.
+   */
   write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>
 }
 
