@@ -1,5 +1,5 @@
 import { failingTests } from '@gatewright/kernel/testing'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit } from '#packages/kernel/dist/testing/time-limit.js'
 import t from 'tap'
 
 t.test('ends a case that hangs, with its title, and lets the others run', async t => {

@@ -24,8 +24,8 @@ export function fingerprint(
   const form = canonical === undefined ? 'raw' : 'canonical'
   const payload = canonical === undefined ? body : utf8Of(canonical)
   // The digest has a fixed length and the other lengths are written, so no byte of them can belong to the body.
-  const aim = target === '' ? '' : `${target.length} ${target} `
-  const head = `${digest} ${form}${aim && '-with-target'} ${method.length} ${method} ${aim}`
+  const targetPart = target === '' ? '' : `${target.length} ${target} `
+  const head = `${digest} ${form}${targetPart && '-with-target'} ${method.length} ${method} ${targetPart}`
   // Written into one buffer, without a copy of the head (npm run bench -- idempotency-store). UTF-8 takes up to 3 bytes per
   // UTF-16 code unit.
   const bytes = allocateBytes(3 * head.length + payload.length)

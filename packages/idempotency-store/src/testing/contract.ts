@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import { connectionTests } from '@gatewright/kernel/internal/testing'
 import type { TestRunner } from '@gatewright/kernel/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { leases } from './leases.ts'
@@ -24,18 +24,12 @@ export function idempotencyStorageContract(
     close(): Promise<void>
   }>,
 ): void {
-  const { describe, it } = withTimeLimit(runner)
+  const withId = connectionTests(runner, open)
   const test: DefineTest = (title, run) =>
-    it(title, async () => {
-      const { connections, expiresNatively = false, close } = await open()
-      try {
-        const connection = (index: number) => connections[index % connections.length] as IdempotencyStorage
-        await run(connection, `${randomUUID()}.acc_${randomUUID()}`, expiresNatively)
-      } finally {
-        await close()
-      }
-    })
-  describe(`IdempotencyStorage on ${name}`, () => {
+    withId(title, (connection, id, expiresNatively) =>
+      run(connection, `${id}.acc_${randomUUID()}`, expiresNatively),
+    )
+  runner.describe(`IdempotencyStorage on ${name}`, () => {
     lifecycle(test)
     races(test)
     deadlines(test)

@@ -15,6 +15,15 @@ export interface FaultyStorage<Storage> {
   close(): Promise<void>
 }
 
+/** A store that a contract suite reaches over several connections. */
+interface ConnectedStorage<Storage> {
+  /** The port over separate connections to one store; one entry for an in-process store. */
+  readonly connections: readonly Storage[]
+  /** True if the store deletes expired rows itself. */
+  readonly expiresNatively?: boolean
+  close(): Promise<void>
+}
+
 /** Whether an error is a `Fault` with a code of a store (`ERR_STORE_*`). */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof Fault && error.code.startsWith('ERR_STORE_')
@@ -38,4 +47,19 @@ export function openedTests<Opened extends { close(): Promise<void> }>(
         await opened.close()
       }
     })
+}
+
+/** Returns a function that defines tests as `openedTests` does: each uses the connections of a store round robin. */
+export function connectionTests<Storage>(
+  runner: TestRunner,
+  open: () => Promise<ConnectedStorage<Storage>>,
+): (
+  title: string,
+  run: (connection: (index: number) => Storage, key: string, expiresNatively: boolean) => Promise<void>,
+) => void {
+  const test = openedTests(runner, open)
+  return (title, run) =>
+    test(title, ({ connections, expiresNatively = false }, key) =>
+      run(index => connections[index % connections.length] as Storage, key, expiresNatively),
+    )
 }

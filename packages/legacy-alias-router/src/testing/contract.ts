@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import { connectionTests } from '@gatewright/kernel/internal/testing'
 import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 
@@ -41,26 +41,14 @@ export function aliasUsageStorageContract(
     close(): Promise<void>
   }>,
 ): void {
-  const { describe, it } = withTimeLimit(runner)
-  const test = (
-    title: string,
-    run: (connection: (index: number) => AliasUsageStorage, alias: string) => Promise<void>,
-  ) =>
-    it(title, async () => {
-      const { connections, close } = await open()
-      try {
-        await run(index => connections[index % connections.length] as AliasUsageStorage, randomUUID())
-      } finally {
-        await close()
-      }
-    })
+  const test = connectionTests(runner, open)
   const batch = (rows: readonly AliasUsage[], writer: string = randomUUID(), sequence = 1) => ({
     writer,
     sequence,
     rows,
   })
 
-  describe(`AliasUsageStorage on ${name}`, () => {
+  runner.describe(`AliasUsageStorage on ${name}`, () => {
     test('adds counts and keeps the first and last instant, in any order of batches', async (connection, alias) => {
       const pair = [`${alias}x`, 'key'] as const
       for (const [index, when] of [NOW, NOW + 5, NOW - 5].entries()) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { GRACE_MS, keyDigest } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import { connectionTests } from '@gatewright/kernel/internal/testing'
 import type { Approval, ApprovalRequest, ApprovalStorage } from '../storage/approvals-port.ts'
 
 /** A store under test. */
@@ -61,29 +61,12 @@ export function approvalStorageContract(
   name: string,
   open: () => Promise<ApprovalStorageUnderTest>,
 ): void {
-  const { describe, it } = withTimeLimit(runner)
-  const test = (
-    title: string,
-    run: (
-      connection: (index: number) => ApprovalStorage,
-      account: string,
-      expiresNatively: boolean,
-    ) => Promise<void>,
-  ): void =>
-    it(title, async () => {
-      const { connections, expiresNatively = false, close } = await open()
-      try {
-        const connection = (index: number) => connections[index % connections.length] as ApprovalStorage
-        await run(connection, randomUUID(), expiresNatively)
-      } finally {
-        await close()
-      }
-    })
+  const test = connectionTests(runner, open)
   const id = approvalId('a')
   const approve = { state: 'approved', by: 'owner' } as const
   const deny = { state: 'denied', by: 'other' } as const
 
-  describe(`ApprovalStorage on ${name}`, () => {
+  runner.describe(`ApprovalStorage on ${name}`, () => {
     test('opens an approval once, and finds and lists it as it was asked for', async (connection, account) => {
       const ask = asked(account, 'a')
       const pending = { ...ask, state: 'pending', decidedBy: null, decidedAt: null }

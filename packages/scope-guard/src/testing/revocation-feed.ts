@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { FEED_LANES, FEED_START, positionsAfter, type FeedChange, type FeedEntry } from '@gatewright/kernel'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import { openedTests } from '@gatewright/kernel/internal/testing'
 import type { TestRunner } from '@gatewright/kernel/testing'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 
@@ -51,18 +51,9 @@ export function revocationFeedContract(
   name: string,
   open: () => Promise<RevocationFeedUnderTest>,
 ): void {
-  const { describe, it } = withTimeLimit(runner)
-  const test = (title: string, run: (opened: RevocationFeedUnderTest) => Promise<void>): void =>
-    it(title, async () => {
-      const opened = await open()
-      try {
-        await run(opened)
-      } finally {
-        await opened.close()
-      }
-    })
+  const test = openedTests(runner, open)
 
-  describe(`RevocationFeed on ${name}`, () => {
+  runner.describe(`RevocationFeed on ${name}`, () => {
     test('returns nothing from an empty feed', async ({ feed }) => {
       assert.deepEqual(await feed.after(FEED_START, 10), [])
     })

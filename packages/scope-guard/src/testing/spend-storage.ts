@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
+import { connectionTests } from '@gatewright/kernel/internal/testing'
 import type { ReserveOutcome, SpendItem, SpendStorage } from '../storage/port.ts'
 import { spendBucketTests } from './spend-buckets.ts'
 import { DAY, item, NOW, spendReadTests, type SpendTest } from './spend-usage.ts'
@@ -46,19 +46,9 @@ export function spendStorageContract(
   name: string,
   open: () => Promise<SpendStorageUnderTest>,
 ): void {
-  const { describe, it } = withTimeLimit(runner)
-  const test: SpendTest = (title, run) =>
-    it(title, async () => {
-      const { connections, expiresNatively = false, close } = await open()
-      try {
-        const connection = (index: number) => connections[index % connections.length] as SpendStorage
-        await run(connection, randomUUID(), expiresNatively)
-      } finally {
-        await close()
-      }
-    })
+  const test: SpendTest = connectionTests(runner, open)
 
-  describe(`SpendStorage on ${name}`, () => {
+  runner.describe(`SpendStorage on ${name}`, () => {
     test('holds up to the cap exactly and returns what is used', async (connection, account) => {
       const first = await connection(0).reserve(account, 'a', [item('day', { amount: 60, cap: 100 })], NOW)
       assert.deepEqual(first, { outcome: 'held', used: [60] })

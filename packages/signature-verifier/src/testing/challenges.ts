@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
 import { type FaultyStorage, race, type TestRunner } from '@gatewright/kernel/testing'
-import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
+import { connectionTests, isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import type { ChallengeStorage } from '../storage/port.ts'
-import {
-  connectionTests,
-  countTrue,
-  HOSTILE_KEYS,
-  MINUTE,
-  NOW,
-  type NoncesUnderTest,
-} from './storage-under-test.ts'
+import { countTrue, HOSTILE_KEYS, MINUTE, NOW, type NoncesUnderTest } from './storage-under-test.ts'
 
 /**
  * Contract suite of the challenge methods of `ChallengeStorage`. Run `nonceStorageContract` as well. `open` is called

@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
 import { type FaultyStorage, race, type TestRunner } from '@gatewright/kernel/testing'
-import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
+import { connectionTests, isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import type { NonceStorage } from '../storage/port.ts'
-import {
-  connectionTests,
-  countTrue,
-  HOSTILE_KEYS,
-  MINUTE,
-  NOW,
-  type NoncesUnderTest,
-} from './storage-under-test.ts'
+import { countTrue, HOSTILE_KEYS, MINUTE, NOW, type NoncesUnderTest } from './storage-under-test.ts'
 
 /**
  * Contract suite of `NonceStorage`: run it against every adapter. `open` is called once per test. It may return views

@@ -1,7 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { withTimeLimit } from '@gatewright/kernel/internal/testing'
-import type { TestRunner } from '@gatewright/kernel/testing'
-
 /** A fresh or shared store that a contract suite reaches over several connections. */
 export interface NoncesUnderTest<Storage> {
   /** The port over separate connections to one store; one entry for an in-process store. */
@@ -38,25 +34,4 @@ export const HOSTILE_KEYS: readonly string[] = [
 /** Counts the calls that resolved to true. */
 export function countTrue(results: readonly boolean[]): number {
   return results.filter(Boolean).length
-}
-
-/** Defines tests that each open a store, use its connections round robin with a random key, and close it. */
-export function connectionTests<Storage>(
-  runner: TestRunner,
-  open: () => Promise<NoncesUnderTest<Storage>>,
-): (
-  title: string,
-  run: (connection: (index: number) => Storage, key: string, expiresNatively: boolean) => Promise<void>,
-) => void {
-  const { it } = withTimeLimit(runner)
-  return (title, run) =>
-    it(title, async () => {
-      const { connections, expiresNatively = false, close } = await open()
-      try {
-        const connection = (index: number) => connections[index % connections.length] as Storage
-        await run(connection, randomUUID(), expiresNatively)
-      } finally {
-        await close()
-      }
-    })
 }
