@@ -104,15 +104,11 @@ async function tryStart(
     idempotency,
     accountOf,
     comparesQuery = comparesQueryByDefault,
-    spending,
-    reserves,
     prepare,
-    amount,
   } = dependencies
-  const { access } = guarded
   const startedAt = performance.now()
   const begin = await idempotency.begin(
-    writeFacts(operation, accountOf(access, guarded.facts), guarded, comparesQuery),
+    writeFacts(operation, accountOf(guarded.access, guarded.facts), guarded, comparesQuery),
   )
   decision.storeMs += performance.now() - startedAt
   if (!begin.ok) {
@@ -139,13 +135,24 @@ async function tryStart(
   if (!claim) return undefined
   const effect = { effectId: claim.effectId, fence: claim.fence }
   decision.effectId = claim.effectId
-  const call = { effect, prepared, ...guarded }
+  return startRun(dependencies, { effect, prepared, ...guarded }, claim, decision)
+}
+
+/** Makes the run of a claim, and holds what it spends before its handler. A denial of that amount frees the key. */
+async function startRun(
+  dependencies: RecordDependencies,
+  call: GuardedCall<AccessLike> & { readonly effect: object; readonly prepared: unknown },
+  claim: Claim,
+  decision: DecisionDraft,
+): Promise<Start> {
+  const { settings, operation, spending, reserves, amount } = dependencies
+  const { effectId } = claim
   if (!spending || !reserves) return { call, record: createRecord(dependencies, claim, decision) }
   const reservations = createReservations({
     operation,
     guard: spending,
-    access,
-    effectId: claim.effectId,
+    access: call.access,
+    effectId,
     approval: spending.approvals === undefined ? undefined : { requestId: effectId, effectId },
     most: MOST_HOLDS,
     advice:

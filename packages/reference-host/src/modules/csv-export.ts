@@ -57,34 +57,7 @@ export function csvExport<F extends TProperties, T, P = Place>(
   { clock, report }: Pick<HostServices, 'clock' | 'report'>,
   { id, title, path, scopes, filters, columns, page }: CsvExport<F, T, P>,
 ): Operation {
-  const running = new Map<string, number>()
-  const count = (accountId: string, change: 1 | -1): void => {
-    const left = (running.get(accountId) ?? 0) + change
-    if (left === 0) running.delete(accountId)
-    else running.set(accountId, left)
-  }
-
-  /** Counts an export from now on until its file ends, however it ends, so that exports that are requested at once count each other. */
-  const counted = (accountId: string, file: AsyncGenerator<string>): AsyncIterable<string> => {
-    let isRunning = true
-    const end = (): void => {
-      if (isRunning) count(accountId, -1)
-      isRunning = false
-    }
-    count(accountId, 1)
-    const iterator: AsyncIterator<string> = {
-      async next() {
-        const result = await file.next().catch((error: unknown) => {
-          end()
-          throw error
-        })
-        if (result.done) end()
-        return result
-      },
-      return: () => file.return(undefined).finally(end),
-    }
-    return { [Symbol.asyncIterator]: () => iterator }
-  }
+  const running = runningExports()
 
   async function* lines(
     range: Pick<ExportPage<P>, 'from' | 'to'>,
@@ -129,10 +102,10 @@ export function csvExport<F extends TProperties, T, P = Place>(
       const { from = Math.max(0, to - DEFAULT_DAYS * DAY_MS) } = range.value
       if (to - from > MAX_DAYS * DAY_MS)
         return deny('invalid_request', `from must be at most ${MAX_DAYS} days before to`, { field: 'from' })
-      if ((running.get(accountId) ?? 0) >= MAX_RUNNING) return tooMany
+      if (running.of(accountId) >= MAX_RUNNING) return tooMany
       const name = path.slice(path.lastIndexOf('/') + 1)
       return allow({
-        document: new StreamedBody(counted(accountId, lines({ from, to }, query as never, caller))),
+        document: new StreamedBody(running.counted(accountId, lines({ from, to }, query as never, caller))),
         headers: [
           ['Content-Type', 'text/csv; charset=utf-8; header=present'],
           ['Content-Disposition', `attachment; filename="${name}"`],
@@ -140,4 +113,44 @@ export function csvExport<F extends TProperties, T, P = Place>(
       })
     },
   })
+}
+
+/** The exports of one kind that run in this process, by account. */
+interface RunningExports {
+  /** How many exports of an account run. */
+  of(accountId: string): number
+  /** Counts an export from now on until its file ends, however it ends, so that exports that are requested at once count each other. */
+  counted(accountId: string, file: AsyncGenerator<string>): AsyncIterable<string>
+}
+
+function runningExports(): RunningExports {
+  const running = new Map<string, number>()
+  const count = (accountId: string, change: 1 | -1): void => {
+    const left = (running.get(accountId) ?? 0) + change
+    if (left === 0) running.delete(accountId)
+    else running.set(accountId, left)
+  }
+  return {
+    of: accountId => running.get(accountId) ?? 0,
+    counted(accountId, file) {
+      let isRunning = true
+      const end = (): void => {
+        if (isRunning) count(accountId, -1)
+        isRunning = false
+      }
+      count(accountId, 1)
+      const iterator: AsyncIterator<string> = {
+        async next() {
+          const result = await file.next().catch((error: unknown) => {
+            end()
+            throw error
+          })
+          if (result.done) end()
+          return result
+        },
+        return: () => file.return(undefined).finally(end),
+      }
+      return { [Symbol.asyncIterator]: () => iterator }
+    },
+  }
 }
