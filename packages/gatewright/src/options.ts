@@ -97,6 +97,9 @@ function assertParts(options: GatewrightOptions): void {
   }
 }
 
+const hasAlert = ({ alertAtPercent, limits = [] }: Policy): boolean =>
+  alertAtPercent !== undefined || limits.some(limit => limit.alertAtPercent !== undefined)
+
 /**
  * Checks the options. `own` declares those of the framework. Throws a `TypeError` that says what to write.
  */
@@ -122,6 +125,10 @@ export function checkedOptions<O extends GatewrightOptions>(
   if (policy !== undefined && policy !== 'none' && policy.approveAboveCents !== undefined && !approvals)
     throw new TypeError(
       'gatewright: the policy has approveAboveCents, so somebody must be able to approve: give approvals: { url: ({ id }) => `https://example.com/approvals/${id}` }, and decide with gw.guard.approvals',
+    )
+  if (policy !== undefined && policy !== 'none' && hasAlert(policy) && !options.guard?.onAlert)
+    throw new TypeError(
+      'gatewright: the policy has alertAtPercent, so somebody must receive the alerts: give guard: { onAlert: ({ rule, used, limit }) => ... }',
     )
   if (policy !== undefined && policies !== undefined)
     throw new TypeError(

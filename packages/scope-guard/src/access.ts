@@ -168,8 +168,13 @@ function policyDenial(block: Block, message: string): GuardDenial & SpendDenial 
   return { ...deny('policy_blocked', message, { details: withKey(block) }), headers: NO_HEADERS }
 }
 
-/** Adds the key that has the policy: the first one of its lineage. A policy of a session has none. */
+/** Returns the key that has a policy: the first one of its lineage. Undefined: it is a policy of a session. */
+export function keyOfPolicy(policyId: string): string | undefined {
+  const owner = counterOwner(policyId)
+  return owner === policyId ? undefined : owner.slice('pol_'.length)
+}
+
 function withKey(block: Block): Block {
-  const owner = counterOwner(block.policyId)
-  return owner === block.policyId ? block : { ...block, keyId: owner.slice('pol_'.length) }
+  const keyId = keyOfPolicy(block.policyId)
+  return keyId === undefined ? block : { ...block, keyId }
 }

@@ -22,6 +22,7 @@ import { createRevocation } from './revocation/revocation.ts'
 import { explain } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
 import { simulate } from './simulate.ts'
+import { alertGiver } from './spend/alerts.ts'
 import { permitsAmount, type Amount } from './spend/amount.ts'
 import { approvalsOf, requestApproval, type Approvals } from './spend/approvals.ts'
 import { capStates, type CapState } from './spend/cap-states.ts'
@@ -201,6 +202,7 @@ export function createGuard(options: GuardOptions): Guard {
 function dependenciesOf(options: GuardOptions): GuardDependencies {
   const checked = checkedOptions(options)
   const { clock, rates, spend: storage, storeTimeoutMs: timeoutMs } = checked
+  const giveAlerts = checked.onAlert && alertGiver(checked.onAlert, storage)
   const challenges = createChallenges(checked.dpop)
   const chains = chainLoader(checked, {
     clock,
@@ -215,7 +217,7 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
     chains,
     revocation: createRevocation(checked.revocation, clock, timeoutMs),
     prepare: preparedRules(checked.limits, clock),
-    spending: { storage, rates, clock, timeoutMs, approvals: checked.approvals },
+    spending: { storage, rates, clock, timeoutMs, approvals: checked.approvals, giveAlerts },
     claimed: new WeakSet(),
   }
 }

@@ -1,6 +1,7 @@
 import { SESSION_TOKEN_TYPE, type Clock } from '@gatewright/kernel'
 import { checkOptions, systemClock } from '@gatewright/kernel/internal'
 import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
+import type { OnAlert } from './spend/alerts.ts'
 import type { RateSource } from './spend/amount.ts'
 import { checkedApprovals, type ApprovalOptions, type CheckedApprovals } from './spend/approval-options.ts'
 import {
@@ -61,6 +62,12 @@ export interface GuardOptions {
   readonly dpop?: DpopOptions
   /** Returns US cents per minor unit of another currency. Without a rate, a money cap blocks the currency. */
   readonly rates?: RateSource
+  /**
+   * Receives an alert when the use of a cap reaches its `alertAtPercent`: at least once for each counter and window, awaited before `reserve` or
+   * `check` returns. If it throws or takes longer than `storeTimeoutMs`, the decision is unchanged, and a later reservation gives the
+   * alert again. Default: none.
+   */
+  readonly onAlert?: OnAlert
   /** How long a call of the policy source, the revocation check or the spend store may take, 10 to 60 000 ms, default 2000. */
   readonly storeTimeoutMs?: number
   /** Default: the machine's clock. */
@@ -96,7 +103,15 @@ export interface GuardOptions {
 export type CheckedOptions = Required<
   Omit<
     GuardOptions,
-    'spend' | 'approvals' | 'typ' | 'dpop' | 'limits' | 'failedCredentials' | 'revocation' | 'sessionPolicies'
+    | 'spend'
+    | 'approvals'
+    | 'onAlert'
+    | 'typ'
+    | 'dpop'
+    | 'limits'
+    | 'failedCredentials'
+    | 'revocation'
+    | 'sessionPolicies'
   >
 > & {
   readonly sessionPolicies: SessionPolicies | undefined
@@ -107,6 +122,7 @@ export type CheckedOptions = Required<
   readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
   readonly approvals: CheckedApprovals | undefined
+  readonly onAlert: OnAlert | undefined
   readonly requiresPolicies: boolean
 }
 
@@ -130,6 +146,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     approvals: true,
     dpop: true,
     rates: { default: () => undefined },
+    onAlert: { is: 'function', default: undefined },
     storeTimeoutMs: { min: 10, max: 60_000, default: 2000 },
     clock: { default: systemClock },
     typ: { is: 'text', default: undefined },
@@ -151,6 +168,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     revocation: checkedRevocation(options.revocation),
     spend: options.spend,
     approvals: options.approvals && checkedApprovals(options.approvals),
+    onAlert: options.onAlert,
     sessionPolicies: options.sessionPolicies,
     dpop: dpop === undefined ? undefined : checkedDpop(dpop),
     types: typ === undefined ? types : [typ],

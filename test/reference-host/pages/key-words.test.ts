@@ -87,6 +87,24 @@ t.test('says above which amount a key asks, where it may pay at all', t => {
   t.end()
 })
 
+t.test('says when a limit of a key gives an alert', t => {
+  const month = { operations: MONEY_OPERATIONS, window: 'month', maxCents: 50_000 } as const
+  const cards = {
+    operations: ['cards.create', 'cards.execute'],
+    window: 'week',
+    maxCount: 3,
+    alertAtPercent: 60,
+  } as const
+  const policy = { dailySpendCapCents: 5000, alertAtPercent: 80 }
+  t.match(says(ALL, policy), /USD a day\. Tells you when 80 % of the limit of a day is used\. May/)
+  t.match(
+    says(ALL, { ...policy, limits: [{ ...month, alertAtPercent: 50 }, cards] }),
+    /is used\. Tells you when 50 % of the limit of a month is used\. .*At most 3 new cards a week, and tells you at 60 %\.$/,
+  )
+  t.notMatch(says(['cards.read'], policy), /Tells/)
+  t.end()
+})
+
 t.test('says to whom a key may pay', t => {
   const wallet = `wallet:0x${'ab'.repeat(20)}`
   t.match(

@@ -33,6 +33,8 @@ const allowed = fc.oneof(
   { weight: 1, arbitrary: fc.constant<readonly string[]>([]) },
 )
 
+const percent = fc.integer({ min: 1, max: 100 })
+
 const payees = fc.subarray(['account:a', 'account:b', 'merchant:m', 'country:DE'])
 
 const limit = fc.oneof(
@@ -41,11 +43,24 @@ const limit = fc.oneof(
     window: fc.constantFrom('operation', ...COUNTED_WINDOWS),
     maxCents: cents,
   }),
-  fc.record({
-    operations,
-    window: fc.constantFrom(...COUNTED_WINDOWS),
-    maxCount: fc.integer({ min: 0, max: 4 }),
-  }),
+  fc.record(
+    {
+      operations,
+      window: fc.constantFrom(...COUNTED_WINDOWS),
+      maxCents: cents,
+      alertAtPercent: percent,
+    },
+    { requiredKeys: ['operations', 'window', 'maxCents'] },
+  ),
+  fc.record(
+    {
+      operations,
+      window: fc.constantFrom(...COUNTED_WINDOWS),
+      maxCount: fc.integer({ min: 0, max: 4 }),
+      alertAtPercent: percent,
+    },
+    { requiredKeys: ['operations', 'window', 'maxCount'] },
+  ),
 )
 
 /** A policy with few members and small numbers, so that random calls meet its edges. */
@@ -62,6 +77,7 @@ export const policy: fc.Arbitrary<Policy> = fc
       denyOperations: operations,
       allowOperations: allowed,
       limits: fc.array(limit, { maxLength: 3 }),
+      alertAtPercent: percent,
       timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/Santiago', 'Asia/Kathmandu'),
       payees,
       denyPayees: payees,
@@ -85,6 +101,11 @@ export const policy: fc.Arbitrary<Policy> = fc
     fc
       .subarray(Object.keys(full) as (keyof Policy)[])
       .map(kept => Object.fromEntries(kept.map(name => [name, full[name]])) as Policy),
+  )
+  .map(({ alertAtPercent, ...rest }) =>
+    alertAtPercent === undefined || (rest.dailySpendCapCents ?? rest.dailyWithdrawalCapCents) === undefined
+      ? rest
+      : { ...rest, alertAtPercent },
   )
   .filter(({ notBefore, notAfter }) => !notBefore || !notAfter || notBefore < notAfter)
 

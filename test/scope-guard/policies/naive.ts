@@ -87,7 +87,7 @@ const sameZone = (one: Policy, other: Policy): boolean =>
   (one.timeZone ?? 'UTC') === (other.timeZone ?? 'UTC')
 
 /** All policies that one key is given share their counters: `pol_KEY_RANDOM`. */
-const ownerOf = (id: string): string => (id.startsWith('pol_') ? id.slice(0, 20) : id)
+export const ownerOf = (id: string): string => (id.startsWith('pol_') ? id.slice(0, 20) : id)
 
 const sameCounter = (one: Limit, other: Limit): boolean =>
   one.window === other.window &&
@@ -156,6 +156,91 @@ function policyAllows(
   if (asks !== undefined && cents > asks) return false
   if (daily !== undefined && spent + cents > daily) return false
   return ofWithdrawals === undefined || totalCents(withdrawals) + cents <= ofWithdrawals
+}
+
+/** An alert that a call must give: its counter, with the numbers of its cap. */
+export interface NaiveAlert {
+  readonly counter: string
+  readonly limit: number
+  readonly percent: number
+  readonly used: number
+}
+
+/** Whether two instants are in one window of an alert: a rolling one has periods of its length. */
+export function sameAlertWindow(counted: Counted, a: number, b: number): boolean {
+  const rolling = ROLLING[counted.window]
+  if (!rolling) return sameWindow(counted, a, b)
+  return Math.floor(a / rolling[0]) === Math.floor(b / rolling[0])
+}
+
+/** A cap of one policy with a counter, as docs/policies.md describes it. */
+interface NaiveCap extends Counted {
+  readonly counter: string
+  readonly limit: number
+  readonly percent: number | undefined
+  /** What a call adds to it; undefined if it does not count there. */
+  readonly adds: (call: Call) => number | undefined
+}
+
+function capsOf(id: string, policy: Policy): NaiveCap[] {
+  const { timeZone = 'UTC', dailySpendCapCents, dailyWithdrawalCapCents, limits = [] } = policy
+  const daily = (rule: string, limit: number | undefined, kinds: readonly unknown[]): NaiveCap[] =>
+    limit === undefined
+      ? []
+      : [
+          {
+            counter: [ownerOf(id), rule, timeZone].join(),
+            limit,
+            percent: policy.alertAtPercent,
+            window: 'day',
+            timeZone,
+            adds: call => (kinds.includes(call.kind) ? call.cents : undefined),
+          },
+        ]
+  const named = limits
+    .filter(({ window }) => window !== 'operation')
+    .map((limit): NaiveCap => {
+      const { maxCents, maxCount, window, alertAtPercent: percent } = limit
+      const zone = ['day', 'week', 'month'].includes(window) ? timeZone : ''
+      const unit = maxCents === undefined ? 'count' : 'cents'
+      const adds = (call: Call): number | undefined => {
+        if (!namesAny(limit.operations, call)) return undefined
+        if (maxCents === undefined) return 1
+        return call.kind === undefined ? undefined : call.cents
+      }
+      const operations = [...new Set(limit.operations)].sort()
+      const counter = [ownerOf(id), 'limits', unit, window, zone, ...operations].join()
+      return { counter, limit: (maxCents ?? maxCount) as number, percent, window, timeZone, adds }
+    })
+  return [
+    ...daily('dailySpendCapCents', dailySpendCapCents, ['spend', 'withdrawal']),
+    ...daily('dailyWithdrawalCapCents', dailyWithdrawalCapCents, ['withdrawal']),
+    ...named,
+  ]
+}
+
+/** The alerts that an allowed call gives: of each counter that it adds to, if its lowest cap has one and is used so far. */
+export function naiveAlerts(chain: Chain, call: Call, history: History): (NaiveAlert & Counted)[] {
+  const caps = Object.entries(chain).flatMap(([id, policy]) => capsOf(id, policy))
+  return [...new Set(caps.map(({ counter }) => counter))].flatMap(counter => {
+    const sharing = caps.filter(cap => cap.counter === counter)
+    const limit = Math.min(...sharing.map(cap => cap.limit))
+    const percents = sharing.filter(cap => cap.limit === limit).flatMap(cap => cap.percent ?? [])
+    const { adds, window, timeZone } = sharing[0] as NaiveCap
+    const own = adds(call)
+    if (own === undefined || percents.length === 0) return []
+    const percent = Math.min(...percents)
+    const counted = history.filter(
+      past =>
+        sameWindow({ window, timeZone }, past.now, call.now) &&
+        Object.entries(past.chain).some(([id, policy]) =>
+          capsOf(id, policy).some(cap => cap.counter === counter),
+        ),
+    )
+    const used = own + counted.reduce((sum, past) => sum + (adds(past) ?? 0), 0)
+    if (used === 0 || used * 100 < percent * limit) return []
+    return [{ counter, limit, percent, used, window, timeZone }]
+  })
 }
 
 /** Whether every policy of a chain allows a call. */

@@ -6,6 +6,7 @@ t.test('accepts every member of a policy and returns a frozen copy', async t => 
     maxAuthAmountCents: 5000,
     dailySpendCapCents: 0,
     dailyWithdrawalCapCents: 100_000,
+    alertAtPercent: 100,
     allowCardSecrets: false,
     notBefore: '2026-01-01T00:00:00Z',
     notAfter: '2026-12-31T23:59:59.999+02:00',
@@ -14,7 +15,7 @@ t.test('accepts every member of a policy and returns a frozen copy', async t => 
     limits: [
       { operations: ['deposits.create'], maxCents: 100, window: 'operation' },
       { operations: ['cards.*'], maxCount: 3, window: 'month' },
-      { operations: ['cards.*'], maxCount: 3, window: 'week' },
+      { operations: ['cards.*'], maxCount: 3, window: 'week', alertAtPercent: 1 },
     ],
     timeZone: 'America/Argentina/Buenos_Aires',
     allowedIps: ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '::1'],
@@ -41,6 +42,29 @@ t.test('denies an invalid policy and names the member', async t => {
     [{ maxAuthAmountCents: null }, 'maxAuthAmountCents'],
     [{ maxAuthAmountCents: 2 ** 53 }, 'maxAuthAmountCents'],
     [{ dailySpendCapCents: NaN }, 'dailySpendCapCents'],
+    [{ dailySpendCapCents: 100, alertAtPercent: 0 }, 'alertAtPercent'],
+    [{ dailySpendCapCents: 100, alertAtPercent: 101 }, 'alertAtPercent'],
+    [{ dailySpendCapCents: 100, alertAtPercent: 79.5 }, 'alertAtPercent'],
+    [{ maxAuthAmountCents: 100, alertAtPercent: 80 }, 'alertAtPercent'],
+    [
+      { limits: [{ operations: ['a.b'], maxCents: 1, window: 'day', alertAtPercent: '80' }] },
+      'limits[0].alertAtPercent',
+    ],
+    [
+      { limits: [{ operations: ['a.b'], maxCents: 1, window: 'operation', alertAtPercent: 80 }] },
+      'limits[0].alertAtPercent',
+    ],
+    [
+      {
+        limits: Array.from({ length: 5 }, (_, n) => ({
+          operations: [`a.b${n}`],
+          maxCents: 1,
+          window: 'day',
+          alertAtPercent: 80,
+        })),
+      },
+      'limits[4].alertAtPercent',
+    ],
     [{ allowCardSecrets: 'false' }, 'allowCardSecrets'],
     [{ notBefore: '2026-01-01' }, 'notBefore'],
     [{ notBefore: 1_767_225_600 }, 'notBefore'],

@@ -1,6 +1,6 @@
 import type { Session } from '@gatewright/kernel'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { createGuard, type Guard, type Policy } from '@gatewright/scope-guard'
+import { createGuard, type Guard, type GuardOptions, type Policy } from '@gatewright/scope-guard'
 import type { Spend, GuardFacts } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { session } from '../issuer.ts'
@@ -14,7 +14,10 @@ export interface World {
   over(ids: readonly string[]): Session
 }
 
-export function world(policies: Readonly<Record<string, Policy>>): World {
+export function world(
+  policies: Readonly<Record<string, Policy>>,
+  options: Partial<GuardOptions> = {},
+): World {
   const clock = manualClock(START)
   const guard = createGuard({
     issuer: 'i',
@@ -26,6 +29,7 @@ export function world(policies: Readonly<Record<string, Policy>>): World {
     spend: memorySpends(),
     rates: currency => RATES[currency],
     clock,
+    ...options,
   })
   const over = (ids: readonly string[]): Session =>
     session(START, { policyIds: ids, expiresAt: START + 1e12 })

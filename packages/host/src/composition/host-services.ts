@@ -45,6 +45,7 @@ import { createMoney, type Money } from '../ledger/money.ts'
 import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
+import { alertRecorder, spendsIn } from '../records/alerts.ts'
 import { approvalsWithEvents } from '../records/approvals.ts'
 import { isAnyKeyHeld, isKeyHeld } from '../records/held-keys.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
@@ -209,7 +210,8 @@ export class HostFactories {
             ? isKeyCurrent(backend.issuer.keys, session, clock.now())
             : issuer.isCurrent(session),
       },
-      spend: backend.spend(backend.sql),
+      spend: spendsIn(backend.sql, backend.spend),
+      onAlert: alertRecorder(clock),
       approvals: { store: approvals, url: () => `${originOf(config)}/helper#/approvals` },
       ...guardLimits(config, backend),
     })
@@ -224,7 +226,8 @@ export class HostFactories {
       clock,
       keys: issuer.verificationKey,
       policies: issuer.policies,
-      spend: backend.spend(backend.sql),
+      spend: spendsIn(backend.sql, backend.spend),
+      onAlert: alertRecorder(clock),
       limits: keyUseLimits(config, backend),
       // Keys are presented to mint sessions, far less often than sessions are used.
       policyCacheBytes: 2 ** 23,
@@ -248,7 +251,7 @@ export class HostFactories {
 
   /** Spend counters inside the transaction of a write. */
   spendStorage({ backend }: HostServices): (tx: SqlQueries) => SpendStorage {
-    return backend.spend
+    return tx => spendsIn(tx, backend.spend)
   }
 
   idempotency({ backend, clock }: HostServices): TransactionalIdempotency {

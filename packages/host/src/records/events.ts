@@ -1,6 +1,6 @@
 import { laneOfAccount } from '@gatewright/session-issuer/internal'
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import { defer, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { deleteDue } from './delete-due.ts'
@@ -77,6 +77,7 @@ const INSERT = `insert into gw_events ${COLUMNS}
     cast($5 as text), cast($6 as text), cast($7 as text), cast($8 as bigint), cast($9 as text), cast($10 as bigint),
     cast($11 as integer), cast($12 as integer)
   from gw_events where account_id = $2 and subject_kind = $3 and subject_id = $4`
+const INSERT_ONCE = `${INSERT_FIRST} on conflict (account_id, subject_kind, subject_id, number) do nothing`
 const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where account_id = $2 and id = $3 returning ${records.columns}`
@@ -90,6 +91,24 @@ const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and
 // Not by (account_id, position): SQLite finds no row by a unique index that contains the rowid.
 const OLD_EVENTS = { table: 'gw_events', key: 'account_id, id', at: 'at', only: 'kept = 0' }
 
+function valuesOf(
+  {
+    accountId,
+    subject,
+    from = null,
+    to = null,
+    cause,
+    amountCents = null,
+    detail = null,
+    keep = false,
+  }: Omit<NewEvent, 'isFirst'>,
+  now: EpochMs,
+): SqlValue[] {
+  const { kind, id } = subject
+  const lane = eventLaneOf(accountId)
+  return [newId('evt'), accountId, kind, id, from, to, cause, amountCents, detail, now, Number(keep), lane]
+}
+
 /** Reads and writes the events of all accounts. One table serves as history and as notifications. */
 export const events = {
   /** Returns a page of the account's events. */
@@ -98,37 +117,15 @@ export const events = {
    * Records an event in the transaction of its change, in the round trip of the next statement. Lock the row of the subject before: two concurrent events would get
    * the same number.
    */
-  async record(
-    tx: SqlQueries,
-    {
-      accountId,
-      subject,
-      from = null,
-      to = null,
-      cause,
-      amountCents = null,
-      detail = null,
-      isFirst = false,
-      keep = false,
-    }: NewEvent,
-    now: EpochMs,
-  ): Promise<void> {
-    const { kind, id } = subject
-    const values = [
-      newId('evt'),
-      accountId,
-      kind,
-      id,
-      from,
-      to,
-      cause,
-      amountCents,
-      detail,
-      now,
-      Number(keep),
-      eventLaneOf(accountId),
-    ]
-    await defer(tx, isFirst ? INSERT_FIRST : INSERT, values)
+  async record(tx: SqlQueries, { isFirst = false, ...event }: NewEvent, now: EpochMs): Promise<void> {
+    await defer(tx, isFirst ? INSERT_FIRST : INSERT, valuesOf(event, now))
+  },
+  /**
+   * Records the only event of its subject, as `record` does. If the subject has an event, nothing is recorded; of two at once one is. Needs no
+   * lock, and may run outside of a transaction.
+   */
+  async recordOnce(db: SqlQueries, event: Omit<NewEvent, 'isFirst'>, now: EpochMs): Promise<void> {
+    await defer(db, INSERT_ONCE, valuesOf(event, now))
   },
   /** Returns the lanes in which events wait to be published. */
   async waitingLanes(db: SqlQueries): Promise<number[]> {

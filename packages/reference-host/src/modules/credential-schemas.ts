@@ -15,6 +15,8 @@ export const ignoredScopes: Type.TOptional<TSchema> = Type.Optional(
 
 const cents = (description: string): Type.TOptional<Type.TInteger> =>
   Type.Optional(Type.Integer({ minimum: 0, description }))
+const percent = (description: string): Type.TOptional<Type.TInteger> =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description }))
 const operations = (description: string): Type.TArray<Type.TString> =>
   Type.Array(Type.String(), { maxItems: 100, description })
 
@@ -30,6 +32,7 @@ const PolicyLimit = Type.Object(
     maxCount: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Calls. Not with the window `operation`' }),
     ),
+    alertAtPercent: percent('An event says when so much of it is used. Not with the window `operation`'),
   },
   component('PolicyLimit', 'What all its operations together may do in a window'),
 )
@@ -60,6 +63,7 @@ const PolicyMembers = Type.Object({
   timeZone: Type.Optional(
     text('Where its days, weeks and months begin, such as `Europe/Berlin`; absent: UTC'),
   ),
+  alertAtPercent: percent('An event says when so much of a daily cap is used'),
   allowedIps: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 100,

@@ -10,6 +10,7 @@ export interface Limit {
   readonly window: string
   readonly cap: number
   readonly used?: number | undefined
+  readonly alertAtPercent?: number | undefined
 }
 
 /** The limit above which a payment waits for an approval. It bounds nothing. */
@@ -89,6 +90,8 @@ export function rightsSentence({ scopes, limits, documents }: Rights): string {
   const bound = limitWords(limits.filter(limit => !isThreshold(limit)))
   const asking = limitWords(documents.flatMap(limitsOf).filter(isThreshold))
   const paying = bound === '' ? 'May pay as much as the balance holds.' : `May pay up to ${bound}.`
+  const alerts = limits.flatMap(({ alertAtPercent }) => alertAtPercent ?? [])
+  const percents = [...new Set(alerts)].toSorted((a, b) => a - b).map(percent => `${percent} %`)
   const rights = [
     ['withdraw', 'withdrawals.write'],
     ['see card numbers', 'cards.secrets.read'],
@@ -99,6 +102,7 @@ export function rightsSentence({ scopes, limits, documents }: Rights): string {
   return [
     isPaying ? paying : 'Pays nothing.',
     isPaying && asking !== '' ? `${asking.replace('asks', 'Asks')}.` : '',
+    percents.length > 0 ? `Tells its owner at ${AND.format(percents)} of a limit.` : '',
     may.length > 0 ? `May ${AND.format(may)}.` : '',
     never.length > 0 ? `May not ${OR.format(never)}.` : '',
   ]

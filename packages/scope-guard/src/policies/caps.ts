@@ -7,6 +7,13 @@ import type { PolicyRule, RollingWindow, StoredPolicy, Window } from './policy.t
 import { bucketsAt, isRolling, leavesAt } from './rolling.ts'
 import { windowAt } from './windows.ts'
 
+/** From which use of a counter on an alert is given. */
+interface AlertThreshold {
+  readonly percent: number
+  /** The percentage of the cap, rounded up, and at least 1: so an unused counter gives no alert. */
+  readonly from: number
+}
+
 /** The kind of money movement; undefined for an operation that moves no money. */
 type SpendKind = Rule['spends']
 
@@ -27,6 +34,7 @@ export interface Cap {
   readonly counts: 'calls' | 'money' | 'withdrawals'
   /** Whether it denies nothing by itself: what exceeds it must be approved. */
   readonly asks: boolean
+  readonly alert: AlertThreshold | undefined
 }
 
 /** A counter that a call adds to, with the policy rule to name if its cap is reached. */
@@ -38,6 +46,7 @@ export interface CounterItem {
   readonly timeZone: string | undefined
   /** The operations that a limit names; undefined for a cap on all money. */
   readonly operations: readonly string[] | undefined
+  readonly alert: AlertThreshold | undefined
 }
 
 /** The caps that apply to one operation. */
@@ -65,6 +74,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     dailySpendCapCents,
     dailyWithdrawalCapCents,
     approveAboveCents,
+    alertAtPercent,
     limits = [],
   } = policy
   const zoneOf = (window: Window): string | undefined =>
@@ -80,9 +90,12 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     const name = JSON.stringify([owner, rule, ...(timeZone === undefined ? [] : [timeZone])])
     const operations = undefined
     const asks = rule === 'approveAboveCents'
-    return [{ rule, policyId: id, unit: 'cents', window, timeZone, most, operations, name, counts, asks }]
+    const alert = window === 'day' ? alertOf(most, alertAtPercent) : undefined
+    const counted = { most, operations, name, counts, asks, alert }
+    return [{ rule, policyId: id, unit: 'cents', window, timeZone, ...counted }]
   }
-  const onOperations = limits.map(({ operations: named, window, maxCents, maxCount }): Cap => {
+  const onOperations = limits.map((limit): Cap => {
+    const { operations: named, window, maxCents, maxCount } = limit
     const operations = [...new Set(named)].sort()
     const [unit, most] =
       maxCents === undefined ? (['count', maxCount as number] as const) : (['cents', maxCents] as const)
@@ -101,6 +114,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
       name,
       counts,
       asks: false,
+      alert: alertOf(most, limit.alertAtPercent),
     }
   })
   return [
@@ -112,20 +126,35 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
   ]
 }
 
+function alertOf(cap: number, percent: number | undefined): AlertThreshold | undefined {
+  if (percent === undefined) return undefined
+  // With integers of any size: a cap may be as large as a safe integer.
+  const from = Number((BigInt(cap) * BigInt(percent) + 99n) / 100n)
+  return { percent, from: Math.max(1, from) }
+}
+
 /** Whether a cap applies to calls that move money in this way. `kind` is undefined for calls that move no money. */
 export function isFor({ counts }: Cap, kind: SpendKind): boolean {
   return counts === 'calls' || kind === 'withdrawal' || (counts === 'money' && kind !== undefined)
 }
 
-/** Keeps the lowest cap of each name, sorted by name, so that no result depends on the order of the policies. */
+/**
+ * Keeps the lowest cap of each name, sorted by name, so that no result depends on the order of the policies. Of equal ones the first is
+ * kept, with the lowest alert of them: an alert never changes which cap is named.
+ */
 function lowest(caps: readonly Cap[]): Cap[] {
   const byName = new Map<string, Cap>()
   for (const cap of caps) {
     const known = byName.get(cap.name)
     if (!known || cap.most < known.most) byName.set(cap.name, cap)
+    else if (cap.most === known.most && alertsBefore(cap.alert, known.alert))
+      byName.set(cap.name, { ...known, alert: cap.alert })
   }
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
+
+const alertsBefore = (one: AlertThreshold | undefined, other: AlertThreshold | undefined): boolean =>
+  (one?.percent ?? Infinity) < (other?.percent ?? Infinity)
 
 const blockOf = ({ rule, policyId, window }: Cap): Block => ({ rule, policyId, window })
 const overBlock = (cap: Cap, cents: number): Block => ({
@@ -151,7 +180,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
     asking: cents => thresholds.filter(({ most }) => cents > most).map(cap => overBlock(cap, cents)),
     items: (cents, now) =>
       counted.map(cap => {
-        const { rule, policyId, unit, window, timeZone, most, operations } = cap
+        const { rule, policyId, unit, window, timeZone, most, operations, alert } = cap
         const amount = unit === 'cents' ? cents : 1
         return {
           item: itemOf(cap, { unit, cap: most, amount }, now),
@@ -160,6 +189,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
           window,
           timeZone,
           operations,
+          alert,
         }
       }),
   }
@@ -194,6 +224,8 @@ export interface CountedCap {
   readonly window: Window
   readonly timeZone: string | undefined
   readonly cap: number
+  /** From how many percent of the cap on an alert is given; undefined: none is. */
+  readonly alertAtPercent: number | undefined
   readonly counter: Counter | undefined
   /** When the calendar window ends; null for one that does not, and for a rolling one. */
   readonly endsAt: EpochMs | null
@@ -244,8 +276,9 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
       return applied.length === 0 ? NO_CAPS : operationCaps(applied)
     },
     list: now =>
-      caps.map(({ rule, policyId, operations, unit, window, timeZone, most: cap, name }) => {
-        const common = { name, rule, policyId, operations, unit, window, timeZone, cap }
+      caps.map(({ rule, policyId, operations, unit, window, timeZone, most: cap, alert, name }) => {
+        const alertAtPercent = alert?.percent
+        const common = { name, rule, policyId, operations, unit, window, timeZone, cap, alertAtPercent }
         if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
         if (isRolling(window))
           return { ...common, counter: { counter: name, buckets: bucketsAt(window, now) }, endsAt: null }

@@ -11,6 +11,8 @@ import { isTimeZone } from './time-zones.ts'
 const MAX_ENTRIES = 100
 /** The most limits that a policy may have when it is written. */
 const MAX_LIMITS = 16
+/** The most limits with an alert that a policy may have when it is written: a host keeps an event for each. */
+const MAX_ALERTS = 4
 /** The most bytes that a policy may have when it is written, in UTF-8 of its JSON. */
 const MAX_BYTES = 8192
 /** An operation id or `tag.*`. */
@@ -69,6 +71,10 @@ const objectOf =
   }
 
 const amount = must('must be an integer of at least 0', v => Number.isSafeInteger(v) && (v as number) >= 0)
+const percent = must(
+  'must be an integer from 1 to 100',
+  v => Number.isInteger(v) && (v as number) >= 1 && (v as number) <= 100,
+)
 const flag = must('must be true or false', v => typeof v === 'boolean')
 const instant = must('must be an RFC 3339 date-time with Z or an offset', v => parseInstant(v) !== undefined)
 const pattern = must(
@@ -88,11 +94,12 @@ const limitMembers = objectOf({
   window: must('must be operation, day, week, month, 24h, 7d, 30d or total', v => WINDOWS.includes(v)),
   maxCents: amount,
   maxCount: amount,
+  alertAtPercent: percent,
 })
 const limit: Check = (value, field) => {
   const problem = limitMembers(value, field)
   if (problem) return problem
-  const { operations, window, maxCents, maxCount } = value as Record<string, unknown>
+  const { operations, window, maxCents, maxCount, alertAtPercent } = value as Record<string, unknown>
   if (!Array.isArray(operations) || operations.length === 0) {
     return { field: `${field}.operations`, expected: 'must name at least one operation' }
   }
@@ -102,6 +109,9 @@ const limit: Check = (value, field) => {
   }
   if (maxCount !== undefined && window === 'operation') {
     return { field: `${field}.window`, expected: 'must not be operation with maxCount' }
+  }
+  if (alertAtPercent !== undefined && window === 'operation') {
+    return { field: `${field}.alertAtPercent`, expected: 'must not be given with the window operation' }
   }
   return undefined
 }
@@ -121,12 +131,13 @@ const membersOf = (maxLimits: number): Check =>
     denyPayees: payees,
     limits: listOf(limit, maxLimits),
     timeZone: must('must be the name of a time zone, such as "Europe/Berlin"', isTimeZone),
+    alertAtPercent: percent,
     allowedIps: listOf(address),
   } satisfies Record<keyof Policy, Check>)
 
 /**
  * Decides whether a value is a policy that may be written. Unknown members, null and numbers outside the safe integers are
- * denied, and so are more than 16 limits and more than 8192 bytes of JSON in UTF-8. The result is a frozen copy.
+ * denied, and so are more than 16 limits, more than 4 of them with an alert, and more than 8192 bytes of JSON in UTF-8. The result is a frozen copy.
  * `checkPolicyChain` decides whether the policy may join a chain. Denial: `invalid_request`, whose `field` is the path of the
  * wrong member, such as `limits[0].window`, or `policy` if the whole value is wrong or too large; the message for an unknown
  * member suggests the nearest known name.
@@ -134,6 +145,12 @@ const membersOf = (maxLimits: number): Check =>
 export function parsePolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
   const parsed = readPolicy(value, MAX_LIMITS)
   if (!parsed.ok) return parsed
+  const alerting = (parsed.value.limits ?? []).flatMap((limit, n) => (limit.alertAtPercent ? [n] : []))
+  const beyond = alerting[MAX_ALERTS]
+  if (beyond !== undefined) {
+    const field = `limits[${beyond}].alertAtPercent`
+    return deny('invalid_request', `${field} must be in at most ${MAX_ALERTS} entries of limits`, { field })
+  }
   const bytes = jsonBytes(parsed.value)
   if (bytes <= MAX_BYTES) return parsed
   const message = `policy must have at most ${MAX_BYTES} bytes as JSON, got ${bytes}`
@@ -159,7 +176,12 @@ function readPolicy(value: unknown, maxLimits: number): Verdict<Policy, Denial<'
     return deny('invalid_request', `${problem.field} ${problem.expected}`, { field: problem.field })
   }
   const policy = freeze(structuredClone(value)) as Policy
-  const { notBefore, notAfter } = policy
+  const { notBefore, notAfter, alertAtPercent, dailySpendCapCents, dailyWithdrawalCapCents } = policy
+  if (alertAtPercent !== undefined && (dailySpendCapCents ?? dailyWithdrawalCapCents) === undefined) {
+    const field = 'alertAtPercent'
+    const message = `${field} must be beside dailySpendCapCents or dailyWithdrawalCapCents: give an entry of limits its own`
+    return deny('invalid_request', message, { field })
+  }
   const [from = -Infinity, until = Infinity] = [parseInstant(notBefore), parseInstant(notAfter)]
   if (from >= until) {
     return deny('invalid_request', 'notAfter must be later than notBefore', { field: 'notAfter' })

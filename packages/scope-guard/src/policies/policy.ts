@@ -16,6 +16,8 @@ interface PolicyLimit {
   readonly maxCents?: number
   /** Number of calls. Not with the window `operation`. */
   readonly maxCount?: number
+  /** An alert is given when so many percent of the limit are used, 1 to 100. Not with the window `operation`. */
+  readonly alertAtPercent?: number
 }
 
 /**
@@ -54,12 +56,17 @@ export interface Policy {
    * another zone is another cap with a counter of its own: of two policies, both bind.
    */
   readonly timeZone?: string
+  /**
+   * An alert is given when so many percent of `dailySpendCapCents` or of `dailyWithdrawalCapCents` are used, 1 to 100. It needs one of
+   * them. An alert blocks nothing.
+   */
+  readonly alertAtPercent?: number
   /** CIDR blocks or single addresses. If present, all other client addresses and unknown ones are blocked. */
   readonly allowedIps?: readonly string[]
 }
 
-/** A member of a policy that can block a call. The others say how these count. */
-export type PolicyRule = Exclude<keyof Policy, 'timeZone'>
+/** A member of a policy that can block a call. The others say how these count, and who learns of it. */
+export type PolicyRule = Exclude<keyof Policy, 'timeZone' | 'alertAtPercent'>
 
 /** A stored policy with its id. Its counters belong to `counterOwner` of the id. */
 export interface StoredPolicy {

@@ -20,6 +20,11 @@ export function bucketsAt(window: RollingWindow, now: EpochMs): Buckets {
   return { oldest: current - count, current, newest: current + 1 }
 }
 
+/** Numbers the periods that are as long as a rolling window, from 1970-01-01 UTC, and returns that of a bucket. */
+export function periodOf(window: RollingWindow, bucket: number): number {
+  return Math.floor(bucket / ROLLING[window].count)
+}
+
 /** The instant from which on a bucket no longer counts: then all of it has left the window. */
 export function leavesAt(window: RollingWindow, bucket: number): EpochMs {
   const { bucketMs, count } = ROLLING[window]

@@ -18,6 +18,8 @@ export interface CapState {
   /** The time zone in which the window begins; undefined for UTC, and for a window without a calendar. */
   readonly timeZone: string | undefined
   readonly cap: number
+  /** From how many percent of the cap on an alert is given; undefined: none is. */
+  readonly alertAtPercent: number | undefined
   /** What is settled and held together; 0 for a cap on one call. Undefined without a store: the cap then blocks. */
   readonly used: number | undefined
   /** The part of `used` that is held for calls whose outcome is open. */

@@ -5,6 +5,7 @@ import type { CounterItem, OperationCaps } from '../policies/caps.ts'
 import type { Block } from '../policies/predicates.ts'
 import type { SpendStorage } from '../storage/port.ts'
 import { checkAmount, malformedAmount, operationsOf, type Amount, type RateSource } from './amount.ts'
+import type { GiveAlerts } from './alerts.ts'
 import type { CheckedApprovals } from './approval-options.ts'
 
 /** The services that count spending. */
@@ -15,6 +16,8 @@ export interface SpendDependencies {
   readonly timeoutMs: number
   /** Absent: what a threshold asks about is denied. */
   readonly approvals: CheckedApprovals | undefined
+  /** Absent: nobody receives alerts. */
+  readonly giveAlerts: GiveAlerts | undefined
 }
 
 /** The counters that a call adds to. All checks that need no store have passed. */

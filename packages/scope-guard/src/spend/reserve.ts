@@ -45,6 +45,7 @@ export async function reserveSpend(
   const { accountId } = access.session
   const { amountCents, currency, isSpent = false, holdId = crypto.randomUUID() } = spend
   const counts = items.length > 0
+  let used: readonly number[] = []
   if (counts) {
     const reserved = await reserveItems(accountId, isSpent ? null : holdId, items, dependencies)
     if (reserved.outcome === 'conflict') {
@@ -53,9 +54,9 @@ export async function reserveSpend(
         'holdId is in use for other amounts or caps: give each reservation its own id. If the amount, its rate or a policy changed after a lost run, release its hold (endRunHolds) before the next run reserves',
       )
     }
-    if (reserved.outcome === 'over') {
-      return withEvidence(exceeded(items, reserved.index, reserved), evidence)
-    }
+    if (reserved.outcome === 'over')
+      return withEvidence(await over(access, items, reserved, dependencies), evidence)
+    used = reserved.used
   }
   const requested = { amountCents, currency }
   const hold = { id: holdId, accountId, amountCents: cents, requested, held: counts && !isSpent }
@@ -64,6 +65,7 @@ export async function reserveSpend(
     await releaseSpend(hold, dependencies)
     return withEvidence(approvalRequired(asked.block), evidence)
   }
+  await giveAlerts(access, items, used, dependencies)
   return allow(hold)
 }
 
@@ -80,7 +82,32 @@ export async function countCall(
   const { items } = plan
   if (items.length === 0) return undefined
   const reserved = await reserveItems(access.session.accountId, null, items, dependencies)
-  return reserved.outcome === 'over' ? exceeded(items, reserved.index, reserved) : undefined
+  if (reserved.outcome === 'over') return over(access, items, reserved, dependencies)
+  if (reserved.outcome === 'held') await giveAlerts(access, items, reserved.used, dependencies)
+  return undefined
+}
+
+/** Denies what would exceed a cap. The process that reached its alert may have been killed before it gave it, so it is given here too. */
+async function over(
+  access: SpendAccess,
+  items: readonly CounterItem[],
+  reserved: Extract<ReserveOutcome, { readonly outcome: 'over' }>,
+  dependencies: SpendDependencies,
+): Promise<GuardDenial & SpendDenial> {
+  const { index, used } = reserved
+  await giveAlerts(access, [items[index] as CounterItem], [used], dependencies)
+  return exceeded(items, index, reserved)
+}
+
+/** Gives the alerts of counters that are used so far. Awaits nothing if no cap has an alert. */
+function giveAlerts(
+  access: SpendAccess,
+  items: readonly CounterItem[],
+  used: readonly number[],
+  dependencies: SpendDependencies,
+): Promise<void> | undefined {
+  const isAlerting = items.some(({ alert }) => alert !== undefined)
+  return isAlerting ? dependencies.giveAlerts?.(access, items, used, dependencies) : undefined
 }
 
 /** Call it only if there are items: then there is a store. */

@@ -9,6 +9,7 @@ export interface Limit {
   readonly window: 'operation' | 'day' | 'week' | 'month' | '24h' | '7d' | '30d' | 'total'
   readonly maxCents?: number
   readonly maxCount?: number
+  readonly alertAtPercent?: number
 }
 
 /** The members of a policy that the pages set. The host knows more. */
@@ -27,6 +28,7 @@ export interface Policy {
   readonly notBefore?: string
   readonly notAfter?: string
   readonly timeZone?: string
+  readonly alertAtPercent?: number
 }
 
 /** What a key has. */
@@ -47,6 +49,7 @@ export function keySentence({ scopes, policies, expiresAt }: Rights, all: readon
   const sentences = [
     isPaying ? paymentSentence(policies) : quietSentence(scopes, all),
     isPaying ? askingSentence(policies) : undefined,
+    ...(isPaying ? alertSentences(policies) : []),
     ...rightSentences(rights, isPaying, withdrawalCap(policies)),
     ...policies.flatMap(operationSentences),
     ...(isPaying ? policies.flatMap(payeeSentences) : []),
@@ -84,11 +87,19 @@ const WINDOWS: Readonly<Record<string, string>> = {
 }
 
 /** Says what a limit allows, such as "At most 3 new cards in total". */
-export function limitWords({ operations, window, maxCents, maxCount = 0 }: Limit): string {
+export function limitWords(limit: Limit): string {
+  const { operations, window, maxCents, maxCount = 0 } = limit
   const span = WINDOWS[window] ?? window
-  if (maxCents === undefined) return `At most ${maxCount} ${operationsWords(operations, maxCount)} ${span}`
-  return `At most ${usd(maxCents)} ${span} for ${operationsWords(operations)}`
+  const most =
+    maxCents === undefined
+      ? `${maxCount} ${operationsWords(operations, maxCount)} ${span}`
+      : `${usd(maxCents)} ${span} for ${operationsWords(operations)}`
+  return `At most ${most}${alertWords(limit)}`
 }
+
+/** Says when a limit gives an alert, after what it allows. */
+export const alertWords = ({ alertAtPercent }: Limit): string =>
+  alertAtPercent === undefined ? '' : `, and tells you at ${alertAtPercent} %`
 
 /** Formats cents with their currency, such as "12.50 USD". */
 export const usd = (cents: number): string => `${money(cents)} USD`
@@ -116,6 +127,17 @@ function paymentSentence(policies: readonly Policy[]): string {
 function askingSentence(policies: readonly Policy[]): string | undefined {
   const above = least(policies.map(({ approveAboveCents }) => approveAboveCents))
   return above === undefined ? undefined : `Asks you above ${usd(above)}.`
+}
+
+/** Says when daily limits and those on everything that is spent in a month give an alert. */
+function alertSentences(policies: readonly Policy[]): string[] {
+  const daily = policies.flatMap(({ alertAtPercent }) => alertAtPercent ?? [])
+  const months = policies.flatMap(({ limits = [] }) =>
+    limits.filter(isMonth).flatMap(({ alertAtPercent }) => alertAtPercent ?? []),
+  )
+  const tells = (percents: readonly number[], what: string): string[] =>
+    percents.length === 0 ? [] : [`Tells you when ${Math.min(...percents)} % of ${what} is used.`]
+  return [...tells(daily, 'the limit of a day'), ...tells(months, 'the limit of a month')]
 }
 
 /** Says the caps on payments, such as "10.00 USD a day". Empty without one. */

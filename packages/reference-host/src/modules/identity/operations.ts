@@ -31,6 +31,9 @@ export const Cap = Type.Object(
     window: Type.Enum(['operation', 'day', 'week', 'month', '24h', '7d', '30d', 'total']),
     timeZone: Type.Optional(text('The time zone in which the window begins; absent for UTC')),
     cap: Type.Integer({ description: 'The most in one window' }),
+    alertAtPercent: Type.Optional(
+      Type.Integer({ description: 'An event says when so much of it is used; absent: none does' }),
+    ),
     used: Type.Integer({ description: 'Spent or held in the current window' }),
     reserved: Type.Integer({ description: 'The part of `used` that operations without an outcome hold' }),
     remaining: Type.Integer({ description: 'What is free' }),
@@ -143,10 +146,18 @@ export function identityOperations({ users, issuer, guard, db }: IdentityService
 }
 
 /** Converts a cap for responses. */
-export function capData({ operations, resetsAt, held, timeZone, ...cap }: CapState): Record<string, unknown> {
+export function capData({
+  operations,
+  resetsAt,
+  held,
+  timeZone,
+  alertAtPercent,
+  ...cap
+}: CapState): Record<string, unknown> {
   return {
     ...cap,
     ...(timeZone === undefined ? {} : { timeZone }),
+    ...(alertAtPercent === undefined ? {} : { alertAtPercent }),
     reserved: held,
     operations: operations ?? null,
     resetsAt: resetsAt === null ? null : new Date(resetsAt).toISOString(),

@@ -47,6 +47,7 @@ const SAID = new Set([
   'dailySpendCapCents',
   'dailyWithdrawalCapCents',
   'approveAboveCents',
+  'alertAtPercent',
   'limits',
 ])
 

@@ -24,6 +24,7 @@ import type { KeyStorage } from '@gatewright/session-issuer'
 import { deny } from '../../product/denials.ts'
 import { revealedBy } from '../cards/revealed-by.ts'
 import * as examples from '../examples.ts'
+import { limitAlert } from './limit-alert.ts'
 import { kindOf, textOf } from './texts.ts'
 
 const Notification = Type.Object(
@@ -36,7 +37,9 @@ const Notification = Type.Object(
       { kind: text('What kind of thing it is about'), id: text('Names that thing') },
       component('NotificationSubject', 'What a notification is about'),
     ),
-    keyId: textOrNull('The API key that moved the money or revealed the card; null for anything else'),
+    keyId: textOrNull(
+      'The API key that moved the money, revealed the card or has the limit; null for anything else',
+    ),
     keyLabel: textOrNull('The label that this key has now; null if it has none or is no longer kept'),
     read: Type.Boolean({ description: 'Whether it was marked as read' }),
     readAt: instantOrNull('When it was first marked as read'),
@@ -202,7 +205,7 @@ async function keysOf(
     found.map(({ subject }) => subject),
   )
   const keys = found.flatMap(event => {
-    const keyId = revealedBy(event) ?? sources.get(sourceName(event.subject))
+    const keyId = revealedBy(event) ?? limitAlert(event)?.keyId ?? sources.get(sourceName(event.subject))
     return keyId === undefined ? [] : [[event.id, keyId] as const]
   })
   return new Map(keys)

@@ -1,4 +1,6 @@
 import type { RecordedEvent } from '@gatewright/host'
+import { limitWords } from '../../product/limit-words.ts'
+import { limitAlert, type LimitAlert } from './limit-alert.ts'
 
 /** Returns the kind of a notification: its subject and the new state, or the cause if the state did not change. */
 export function kindOf({ subject, from, to, cause }: RecordedEvent): string {
@@ -72,6 +74,7 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'kyc.operator': CONFIRMED_LOCK,
   'kyc.pending': ['Identity check started', 'Your identity check is under way.'],
   'kyc.simulated': CONFIRMED_LOCK,
+  'limit.alert': ['Limit nearly used', 'A key has used much of a limit.'],
   'payin.canceled': ['Pay-in canceled', 'A pay-in was canceled. Amount: {amount}.'],
   'payin.expired': ['Pay-in expired', 'A pay-in was not paid in time. Amount: {amount}.'],
   'payin.failed': ['Pay-in failed', 'The transaction that was named did not pay a pay-in. Amount: {amount}.'],
@@ -97,10 +100,22 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
 const DOLLARS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const OTHER = ['Something changed', 'Something of your account changed.'] as const
 
+/** Says how much of a limit a key has used, such as `82 % of a limit of a key is used: 50.00 USD a day (41.00 USD used).` */
+function alertText({ limit: cap, resetsAt, ...alert }: LimitAlert): string {
+  const percent = Math.floor((alert.used * 100) / cap)
+  const counts =
+    resetsAt === null
+      ? 'It always counts.'
+      : `It counts until ${resetsAt.slice(0, 16).replace('T', ' ')} UTC.`
+  return `${percent} % of a limit of a key is used: ${limitWords([{ ...alert, cap }])}. ${counts}`
+}
+
 /** Returns title and text of a notification. */
 export function textOf(event: RecordedEvent): { readonly title: string; readonly text: string } {
   const [title, text] = TEXTS[kindOf(event)] ?? OTHER
   const { amountCents } = event
+  const alert = limitAlert(event)
+  if (alert) return { title, text: alertText(alert) }
   if (amountCents === null) return { title, text: text.replace(' Amount: {amount}.', '') }
   return { title, text: text.replace('{amount}', `${DOLLARS.format(amountCents / 100)} USD`) }
 }

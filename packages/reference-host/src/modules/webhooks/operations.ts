@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
-import { textOrNull, component, instant, text } from '@gatewright/host/schemas'
+import { textOrNull, component, instant, instantOrNull, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { readPlaces, START, writePlaces } from './places.ts'
@@ -10,6 +10,27 @@ import { publishedEvents } from './published-events.ts'
 /** Most events of a response. */
 const MAX_EVENTS = 100
 
+const Alert = Type.Object(
+  {
+    policyId: text('The policy that has the limit'),
+    keyId: Type.Optional(text('The key that has the policy; absent for one of a session')),
+    rule: text('The member of the policy'),
+    operations: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 8,
+        description: 'What an entry of `limits` counts, the first of them',
+      }),
+    ),
+    unit: Type.Enum(['cents', 'count']),
+    window: Type.Enum(['day', 'week', 'month', '24h', '7d', '30d', 'total']),
+    timeZone: Type.Optional(text('The time zone in which the window begins; absent for UTC')),
+    limit: Type.Integer({ description: 'The most in one window' }),
+    used: Type.Integer({ description: 'Spent or held then' }),
+    alertAtPercent: Type.Integer({ description: 'The percentage that was reached' }),
+    resetsAt: instantOrNull('From then on nothing of `used` counts any more; null: it always counts'),
+  },
+  component('LimitAlert', 'Of `limit.alert`: the limit, and how much of it is used'),
+)
 const Event = Type.Object(
   {
     type: text(
@@ -32,6 +53,7 @@ const Event = Type.Object(
         ),
         amountCents: Type.Optional(Type.Integer({ description: 'The amount, if there is one' })),
         currency: Type.Optional(text('The currency of the amount')),
+        alert: Type.Optional(Alert),
       },
       component('PartnerEventData', 'What changed'),
     ),

@@ -4,6 +4,7 @@ import { defer, toText } from '@gatewright/kernel/internal/sql'
 import { publishEvents, type PublishedEvent } from './publish-events.ts'
 import type { RecordedEvent } from '@gatewright/host'
 import { LRUCache } from 'lru-cache'
+import { limitAlert } from '../notifications/limit-alert.ts'
 import { kindOf } from '../notifications/texts.ts'
 import { publishedEvents } from './published-events.ts'
 
@@ -64,8 +65,9 @@ export function eventPublisher(
 }
 
 /** What a recipient is told about an event: no personal data and no card data. */
-function eventBody(event: RecordedEvent, userId: string): object {
+export function eventBody(event: RecordedEvent, userId: string): object {
   const { id, subject, number, from, to, amountCents, at } = event
+  const alert = limitAlert(event)
   return {
     type: kindOf(event),
     timestamp: new Date(at).toISOString(),
@@ -78,6 +80,7 @@ function eventBody(event: RecordedEvent, userId: string): object {
       status: to,
       previousStatus: from,
       ...(amountCents === null ? {} : { amountCents, currency: 'USD' }),
+      ...(alert ? { alert } : {}),
     },
   }
 }

@@ -1,7 +1,7 @@
 import { shortened } from '../../../shared/address.ts'
 import { utc } from '../../../shared/time.ts'
 import { operationsWords } from '../../../shared/operations.ts'
-import { isMonth, limitWords, usd, type Limit, type Policy } from '../../key/sentence.ts'
+import { alertWords, isMonth, limitWords, usd, type Limit, type Policy } from '../../key/sentence.ts'
 import { keyName } from '../all-keys.ts'
 import type { Key } from '../wire.ts'
 
@@ -25,6 +25,7 @@ const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   dailySpendCapCents: value => `At most ${usd(value)} spent a day`,
   dailyWithdrawalCapCents: value => `At most ${usd(value)} withdrawn a day`,
   approveAboveCents: value => `Asks you above ${usd(value)}`,
+  alertAtPercent: value => `Tells you when ${text(value)} % of a daily limit is used`,
   allowedIps: value => `Only from ${text(value)}`,
   allowOperations: (value: readonly string[]) =>
     value.length === 0 ? NOTHING_WORDS : `Only ${operationsWords(value)}`,
@@ -36,7 +37,9 @@ const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   limits: (limits: readonly Limit[]) =>
     limits
       .map(limit =>
-        isMonth(limit) ? `At most ${usd(limit.maxCents ?? 0)} spent a month` : limitWords(limit),
+        isMonth(limit)
+          ? `At most ${usd(limit.maxCents ?? 0)} spent a month${alertWords(limit)}`
+          : limitWords(limit),
       )
       .join('; '),
 }
