@@ -95,6 +95,8 @@ t.test('a policy with a threshold is refused at start where nobody can approve',
     name: 'TypeError',
     message: /approveAboveCents, so somebody must be able to approve: give approvals/,
   })
+  const limits = [{ operations: ['payments.*'], window: 'day', approveAboveCents: 1000 }] as const
+  t.throws(() => gatewright({ ...options, policy: { limits } }), /somebody must be able to approve/)
   const { approvals: _, ...store } = options.store
   t.throws(() => gatewright({ ...options, policy, store, approvals: { url } }), {
     name: 'TypeError',

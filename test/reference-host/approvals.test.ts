@@ -96,6 +96,30 @@ t.test('of simultaneous decisions one counts, and a denied payment says so', asy
   t.match(await pay(agent.token, key), approved ? { status: 200 } : { body: { error: 'approval_denied' } })
 })
 
+t.test('above the sum of a day, payments wait, and what is approved counts there', async t => {
+  const limit = { operations: ['payments.*'], window: 'day', approveAboveCents: 10_000 }
+  const agent = await keyBelow(send, owner.token, { limits: [limit] })
+  t.match(await pay(agent.token), { status: 200 })
+  const key = randomUUID()
+  const asked = await pay(agent.token, key)
+  t.match(asked, {
+    status: 403,
+    body: {
+      error: 'approval_required',
+      rule: 'approveAboveCents',
+      window: 'day',
+      limit: 10_000,
+      remaining: 4000,
+    },
+  })
+  t.match(await decide(owner.token, asked.body['approvalId'], 'approve'), { status: 200 })
+  t.match(await pay(agent.token, key), { status: 200 })
+  t.match(await pay(agent.token, key), { status: 200 }, 'a replay')
+  const caps = await send(`/user/v1/keys/${agent.keyId}/caps`, { headers: bearer(owner.token) })
+  t.match(caps.body.data['caps'], [{ rule: 'approveAboveCents', cap: 10_000, used: 12_000, remaining: 0 }])
+  t.match(await pay(agent.token, randomUUID(), 1), { body: { error: 'approval_required' } })
+})
+
 const kinds = async (user: typeof owner): Promise<unknown[]> => {
   const { body } = await user.read('/notifications?limit=100')
   return (body.data['notifications'] as { kind: string }[]).map(({ kind }) => kind)

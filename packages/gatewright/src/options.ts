@@ -97,6 +97,9 @@ function assertParts(options: GatewrightOptions): void {
   }
 }
 
+const hasThreshold = ({ approveAboveCents, limits = [] }: Policy): boolean =>
+  approveAboveCents !== undefined || limits.some(limit => limit.approveAboveCents !== undefined)
+
 const hasAlert = ({ alertAtPercent, limits = [] }: Policy): boolean =>
   alertAtPercent !== undefined || limits.some(limit => limit.alertAtPercent !== undefined)
 
@@ -122,7 +125,7 @@ export function checkedOptions<O extends GatewrightOptions>(
     throw new TypeError(
       'gatewright: approvals needs a store with approvals, such as memoryStore() or postgresStore(pool)',
     )
-  if (policy !== undefined && policy !== 'none' && policy.approveAboveCents !== undefined && !approvals)
+  if (policy !== undefined && policy !== 'none' && hasThreshold(policy) && !approvals)
     throw new TypeError(
       'gatewright: the policy has approveAboveCents, so somebody must be able to approve: give approvals: { url: ({ id }) => `https://example.com/approvals/${id}` }, and decide with gw.guard.approvals',
     )

@@ -120,6 +120,20 @@ export function blocked(block: Block): GuardDenial & SpendDenial {
   return policyDenial(block, blockMessage(block))
 }
 
+/** Says how far a counter is used that a call would exceed, and when the call fits. `block` is for the details of a denial. */
+export function counterBlock(
+  { item, rule, policyId, window, timeZone }: CounterItem,
+  { used, buckets = [] }: Pick<CounterUsage, 'used' | 'buckets'>,
+): { readonly block: Block; readonly remaining: number; readonly freesAt: number | null } {
+  const { unit, cap, amount, expiresAt } = item
+  const freesAt = isRolling(window) ? freeAt(window, buckets, used + amount - cap) : expiresAt
+  const resetsAt = freesAt === null ? null : new Date(freesAt).toISOString()
+  const remaining = Math.max(0, cap - used)
+  const zone = timeZone === undefined ? {} : { timeZone }
+  const block = { rule, policyId, window, ...zone, unit, remaining, resetsAt, requested: amount, limit: cap }
+  return { block, remaining, freesAt }
+}
+
 /**
  * Denies a call that would exceed the cap at `index` of those that it counts against, with what is used of it. The details say the size of the cap, what remains of it, what was
  * requested, and when the next window begins, or in a rolling window when the amount fits.
@@ -127,16 +141,10 @@ export function blocked(block: Block): GuardDenial & SpendDenial {
 export function exceeded(
   counters: readonly CounterItem[],
   index: number,
-  { used, buckets = [] }: Pick<CounterUsage, 'used' | 'buckets'>,
+  usage: Pick<CounterUsage, 'used' | 'buckets'>,
 ): GuardDenial & SpendDenial {
   const counter = counters[index] as CounterItem
-  const { item, rule, policyId, window, timeZone } = counter
-  const { unit, cap, amount, expiresAt } = item
-  const freesAt = isRolling(window) ? freeAt(window, buckets, used + amount - cap) : expiresAt
-  const resetsAt = freesAt === null ? null : new Date(freesAt).toISOString()
-  const remaining = Math.max(0, cap - used)
-  const zone = timeZone === undefined ? {} : { timeZone }
-  const block = { rule, policyId, window, ...zone, unit, remaining, resetsAt, requested: amount, limit: cap }
+  const { block, remaining, freesAt } = counterBlock(counter, usage)
   return policyDenial(block, exceededMessage(counter, remaining, freesAt, counters))
 }
 

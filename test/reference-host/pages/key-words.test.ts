@@ -80,6 +80,8 @@ t.test('says above which amount a key asks, where it may pay at all', t => {
   const policies = [{ approveAboveCents: 5000 }, { approveAboveCents: 0 }]
   t.match(keySentence({ scopes: ALL, policies }, ALL), /Asks you above 0\.00 USD\./)
   t.notMatch(says(ALL), /Asks/)
+  const limits = [{ operations: ['payments.create'], window: 'day', approveAboveCents: 5000 }] as const
+  t.match(says(ALL, { limits }), /Asks you above 50\.00 USD a day for payments\./)
   for (const id of ['read', 'agent']) {
     const template = TEMPLATES.find(each => each.id === id)
     t.notOk(template?.scopes([...ALL, 'approvals.write']).includes('approvals.write'), id)

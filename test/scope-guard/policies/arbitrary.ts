@@ -43,6 +43,11 @@ const limit = fc.oneof(
     window: fc.constantFrom('operation', ...COUNTED_WINDOWS),
     maxCents: cents,
   }),
+  fc.record({
+    operations,
+    window: fc.constantFrom('operation', ...COUNTED_WINDOWS),
+    approveAboveCents: cents,
+  }),
   fc.record(
     {
       operations,

@@ -92,6 +92,7 @@ export const ownerOf = (id: string): string => (id.startsWith('pol_') ? id.slice
 const sameCounter = (one: Limit, other: Limit): boolean =>
   one.window === other.window &&
   (one.maxCount === undefined) === (other.maxCount === undefined) &&
+  (one.approveAboveCents === undefined) === (other.approveAboveCents === undefined) &&
   [...new Set(one.operations)].sort().join() === [...new Set(other.operations)].sort().join()
 
 const totalCents = (calls: History): number => calls.reduce((sum, { cents }) => sum + (cents ?? 0), 0)
@@ -103,7 +104,8 @@ function limitAllows(limit: Limit & Counted, call: Call, past: History): boolean
   if (call.kind === undefined) return true
   if (call.cents === undefined) return false
   const money = limit.window === 'operation' ? [] : counted.filter(({ kind }) => kind !== undefined)
-  return totalCents(money) + call.cents <= (limit.maxCents as number)
+  // Nobody approves anything here, so what must be approved is denied.
+  return totalCents(money) + call.cents <= ((limit.maxCents ?? limit.approveAboveCents) as number)
 }
 
 /** Whether one policy allows a call. `pastOf` returns the calls that a member of the policy has counted. */
@@ -198,7 +200,7 @@ function capsOf(id: string, policy: Policy): NaiveCap[] {
           },
         ]
   const named = limits
-    .filter(({ window }) => window !== 'operation')
+    .filter(({ window, approveAboveCents }) => window !== 'operation' && approveAboveCents === undefined)
     .map((limit): NaiveCap => {
       const { maxCents, maxCount, window, alertAtPercent: percent } = limit
       const zone = ['day', 'week', 'month'].includes(window) ? timeZone : ''

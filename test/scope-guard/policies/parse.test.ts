@@ -65,6 +65,15 @@ t.test('denies an invalid policy and names the member', async t => {
       },
       'limits[4].alertAtPercent',
     ],
+    [
+      { limits: [{ operations: ['a.b'], approveAboveCents: 1, window: 'day', alertAtPercent: 80 }] },
+      'limits[0].alertAtPercent',
+    ],
+    [{ limits: [{ operations: ['a.b'], approveAboveCents: 1, maxCents: 9, window: 'day' }] }, 'limits[0]'],
+    [
+      { limits: [{ operations: ['a.b'], approveAboveCents: -1, window: 'day' }] },
+      'limits[0].approveAboveCents',
+    ],
     [{ allowCardSecrets: 'false' }, 'allowCardSecrets'],
     [{ notBefore: '2026-01-01' }, 'notBefore'],
     [{ notBefore: 1_767_225_600 }, 'notBefore'],

@@ -28,10 +28,11 @@ const PolicyLimit = Type.Object(
     window: Type.Enum(['operation', 'day', 'week', 'month', '24h', '7d', '30d', 'total'], {
       description: 'Days, weeks from Monday and months of UTC, or of `timeZone`; or the time before the call',
     }),
-    maxCents: cents('US cents. Either this or `maxCount`'),
+    maxCents: cents('US cents. This, `maxCount` or `approveAboveCents`'),
     maxCount: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Calls. Not with the window `operation`' }),
     ),
+    approveAboveCents: cents('US cents. A payment above it, with what the window has, waits for an approval'),
     alertAtPercent: percent('An event says when so much of it is used. Not with the window `operation`'),
   },
   component('PolicyLimit', 'What all its operations together may do in a window'),

@@ -13,7 +13,7 @@ export interface Limit {
   readonly alertAtPercent?: number | undefined
 }
 
-/** The limit above which a payment waits for an approval. It bounds nothing. */
+/** The limit above which a payment waits for an approval, of one operation or of a window. It bounds nothing. */
 const THRESHOLD = 'approveAboveCents'
 const isThreshold = ({ rule }: Limit): boolean => rule === THRESHOLD
 
@@ -35,11 +35,15 @@ export function limitsOf(document: unknown): Limit[] {
   })
   // A response of another host may be anything.
   for (const limit of Array.isArray(limits) ? (limits as readonly unknown[]) : []) {
-    const { operations, window, maxCents, maxCount } = Object(limit) as Readonly<Record<string, unknown>>
+    const { operations, window, maxCents, maxCount, approveAboveCents } = Object(limit) as Readonly<
+      Record<string, unknown>
+    >
     const names = [operations].flat().map(String)
     const about = { rule: 'limits', operations: names, window: String(window) }
     if (typeof maxCents === 'number') found.push({ ...about, unit: 'cents', cap: maxCents })
     if (typeof maxCount === 'number') found.push({ ...about, unit: 'count', cap: maxCount })
+    if (typeof approveAboveCents === 'number')
+      found.push({ ...about, rule: THRESHOLD, unit: 'cents', cap: approveAboveCents })
   }
   return found
 }
@@ -62,7 +66,12 @@ export function limitWords(limits: readonly Limit[]): string {
 }
 
 function words({ rule, operations, unit, window, cap, used = 0 }: Limit): string {
-  if (rule === THRESHOLD) return `asks above ${money(cap)}`
+  if (rule === THRESHOLD) {
+    const span = window === 'operation' ? [] : [SPANS[window] ?? window]
+    return ['asks above', money(cap), ...span, ...(operations ? ['for', operations.join(' and ')] : [])].join(
+      ' ',
+    )
+  }
   const amount = (value: number): string => (unit === 'cents' ? money(value) : String(value))
   const counted = rule === 'dailyWithdrawalCapCents' ? ['withdrawals'] : (operations ?? [])
   const isUsed = used > 0 ? [`(${amount(used)} used)`] : []

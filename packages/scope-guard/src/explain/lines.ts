@@ -63,7 +63,7 @@ function capWords(
       ? `${rule === 'approveAboveCents' ? 'approval above' : 'at most'} ${size(cap)} at once`
       : used === undefined
         ? `${size(cap)} ${WINDOW_WORDS[window]}, which this server cannot count`
-        : `${size(remaining)} left of ${size(cap)} ${WINDOW_WORDS[window]}`
+        : `${size(remaining)} left of ${size(cap)} ${WINDOW_WORDS[window]}${rule === 'approveAboveCents' ? ' without an approval' : ''}`
   return [
     left,
     ...(held > 0 ? [`${size(held)} held for open calls`] : []),

@@ -1,5 +1,6 @@
 import type { CounterItem } from './caps.ts'
 import type { Block } from './predicates.ts'
+import type { Window } from './policy.ts'
 import { isRolling } from './rolling.ts'
 
 /** Says why a policy blocks a call, for people. Where a cap blocks, `exceededMessage` says it with its numbers. */
@@ -11,6 +12,8 @@ export function blockMessage({
   requested,
   payee,
   mostOpen,
+  window,
+  remaining,
 }: Block): string {
   switch (rule) {
     case 'denyOperations':
@@ -35,9 +38,11 @@ export function blockMessage({
       return 'The limits of this key are in US dollars, and there is no rate for this currency.'
     case 'approveAboveCents': {
       const size = typeof limit === 'number' ? ` above ${dollars(limit)}` : ''
-      const waits = `A payment${size} with this key waits until its owner has approved it`
+      const span = window === undefined || window === 'operation' ? '' : ` ${WINDOW_WORDS[window as Window]}`
+      const left = span === '' ? '' : `${dollars(Number(remaining))} left, `
+      const waits = `A payment${size}${span} with this key waits until its owner has approved it`
       return typeof mostOpen !== 'number'
-        ? `${waits}: ${dollars(Number(requested))} requested.`
+        ? `${waits}: ${left}${dollars(Number(requested))} requested.`
         : `${waits}, and ${mostOpen} payments of the account wait already: let some be approved or denied first.`
     }
     case 'maxAuthAmountCents':

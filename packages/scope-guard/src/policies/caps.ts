@@ -46,6 +46,8 @@ export interface CounterItem {
   readonly timeZone: string | undefined
   /** The operations that a limit names; undefined for a cap on all money. */
   readonly operations: readonly string[] | undefined
+  /** Whether it is a threshold, not a cap: what exceeds it must be approved. */
+  readonly asks: boolean
   readonly alert: AlertThreshold | undefined
 }
 
@@ -61,7 +63,7 @@ export interface OperationCaps {
   overOneCall(cents: number): Block | undefined
   /** Returns the thresholds on a single call that an amount exceeds, the lowest first. */
   asking(cents: number): readonly Block[]
-  /** Returns the amounts that a call adds to counters, sorted by counter. */
+  /** Returns the amounts that a call adds to counters, sorted by counter. Thresholds of windows are among them. */
   items(cents: number, now: EpochMs): readonly CounterItem[]
 }
 
@@ -95,16 +97,18 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     return [{ rule, policyId: id, unit: 'cents', window, timeZone, ...counted }]
   }
   const onOperations = limits.map((limit): Cap => {
-    const { operations: named, window, maxCents, maxCount } = limit
+    const { operations: named, window, maxCents, maxCount, approveAboveCents: above } = limit
     const operations = [...new Set(named)].sort()
-    const [unit, most] =
-      maxCents === undefined ? (['count', maxCount as number] as const) : (['cents', maxCents] as const)
+    const unit = maxCount === undefined ? 'cents' : 'count'
+    const most = (maxCents ?? maxCount ?? above) as number
+    const asks = above !== undefined
+    const rule = asks ? 'approveAboveCents' : 'limits'
     const timeZone = zoneOf(window)
     const span = timeZone === undefined ? window : `${window} ${timeZone}`
-    const name = JSON.stringify([owner, 'limits', unit, span, ...operations])
+    const name = JSON.stringify([owner, rule, unit, span, ...operations])
     const counts = unit === 'count' ? 'calls' : 'money'
     return {
-      rule: 'limits',
+      rule,
       policyId: id,
       unit,
       window,
@@ -113,7 +117,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
       operations,
       name,
       counts,
-      asks: false,
+      asks,
       alert: alertOf(most, limit.alertAtPercent),
     }
   })
@@ -166,7 +170,9 @@ const overBlock = (cap: Cap, cents: number): Block => ({
 
 function operationCaps(caps: readonly Cap[]): OperationCaps {
   const perCall = caps.filter(({ window, asks }) => window === 'operation' && !asks)
-  const thresholds = caps.filter(({ asks }) => asks).sort((a, b) => a.most - b.most)
+  const thresholds = caps
+    .filter(({ window, asks }) => window === 'operation' && asks)
+    .sort((a, b) => a.most - b.most)
   const counted = caps.filter(({ window }) => window !== 'operation')
   const money = caps.find(({ unit }) => unit === 'cents')
   return {
@@ -180,7 +186,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
     asking: cents => thresholds.filter(({ most }) => cents > most).map(cap => overBlock(cap, cents)),
     items: (cents, now) =>
       counted.map(cap => {
-        const { rule, policyId, unit, window, timeZone, most, operations, alert } = cap
+        const { rule, policyId, unit, window, timeZone, most, operations, asks, alert } = cap
         const amount = unit === 'cents' ? cents : 1
         return {
           item: itemOf(cap, { unit, cap: most, amount }, now),
@@ -189,6 +195,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
           window,
           timeZone,
           operations,
+          asks,
           alert,
         }
       }),

@@ -94,21 +94,31 @@ const limitMembers = objectOf({
   window: must('must be operation, day, week, month, 24h, 7d, 30d or total', v => WINDOWS.includes(v)),
   maxCents: amount,
   maxCount: amount,
+  approveAboveCents: amount,
   alertAtPercent: percent,
 })
 const limit: Check = (value, field) => {
   const problem = limitMembers(value, field)
   if (problem) return problem
-  const { operations, window, maxCents, maxCount, alertAtPercent } = value as Record<string, unknown>
+  const { operations, window, maxCents, maxCount, approveAboveCents, alertAtPercent } = value as Record<
+    string,
+    unknown
+  >
   if (!Array.isArray(operations) || operations.length === 0) {
     return { field: `${field}.operations`, expected: 'must name at least one operation' }
   }
   if (window === undefined) return { field: `${field}.window`, expected: 'must be given' }
-  if ((maxCents === undefined) === (maxCount === undefined)) {
-    return { field, expected: 'must have exactly one of maxCents and maxCount' }
+  if ([maxCents, maxCount, approveAboveCents].filter(each => each !== undefined).length !== 1) {
+    return { field, expected: 'must have exactly one of maxCents, maxCount and approveAboveCents' }
   }
   if (maxCount !== undefined && window === 'operation') {
     return { field: `${field}.window`, expected: 'must not be operation with maxCount' }
+  }
+  if (alertAtPercent !== undefined && approveAboveCents !== undefined) {
+    return {
+      field: `${field}.alertAtPercent`,
+      expected: 'must not be given with approveAboveCents, which is no cap',
+    }
   }
   if (alertAtPercent !== undefined && window === 'operation') {
     return { field: `${field}.alertAtPercent`, expected: 'must not be given with the window operation' }

@@ -7,15 +7,20 @@ export type Window = 'operation' | 'day' | 'week' | 'month' | RollingWindow | 't
 /** A window that ends with the call. It is counted in buckets, of an hour, 6 hours and a day: an amount counts until its whole bucket has left the window. */
 export type RollingWindow = '24h' | '7d' | '30d'
 
-/** One entry of `limits[]`: all its operations together may move `maxCents` of money, or make `maxCount` calls, per window. */
+/**
+ * One entry of `limits[]`: all its operations together may move `maxCents` of money, or make `maxCount` calls, per window, or more than
+ * `approveAboveCents` only with an approval. Exactly one of the three is present.
+ */
 interface PolicyLimit {
   /** Operation ids (`deposits.create`) or whole tags (`deposits.*`). */
   readonly operations: readonly string[]
   readonly window: Window
-  /** Integer US cents. Exactly one of `maxCents` and `maxCount` is present. */
+  /** Integer US cents. */
   readonly maxCents?: number
   /** Number of calls. Not with the window `operation`. */
   readonly maxCount?: number
+  /** Integer US cents: a money operation that would move more, together with what the window has, waits for an approval. What was approved counts, too. */
+  readonly approveAboveCents?: number
   /** An alert is given when so many percent of the limit are used, 1 to 100. Not with the window `operation`. */
   readonly alertAtPercent?: number
 }

@@ -1,17 +1,27 @@
 import { keyDigest } from '@gatewright/kernel'
-import { approvalDenied, approvalRequired, blocked, withEvidence, type SpendAccess } from '../access.ts'
+import {
+  approvalDenied,
+  approvalRequired,
+  blocked,
+  counterBlock,
+  withEvidence,
+  type SpendAccess,
+} from '../access.ts'
 import type { SpendDenial } from '../codes.ts'
 import type { Block } from '../policies/predicates.ts'
 import type { Approval, ApprovalRequest, ApprovalStorage, DecideOutcome } from '../storage/approvals-port.ts'
 import type { ApprovedFor, CheckedApprovals } from './approval-options.ts'
 import { withinTime } from '../timeout.ts'
 import type { Amount } from './amount.ts'
-import { planSpend, type SpendDependencies, type SpendPlan } from './plan.ts'
+import { readOver } from './over.ts'
+import { planSpend, type SpendDependencies } from './plan.ts'
 
 /** A spend that must be approved. */
 export interface Asked {
   /** Why: the lowest threshold that the amount exceeds, and the amount. */
   readonly block: Block
+  /** The policies whose thresholds the spend exceeds. */
+  readonly policyIds: readonly string[]
   /** Absent: nobody can approve it, because the guard stores no approvals, or the spend names no request. */
   readonly approvable?: {
     readonly id: string
@@ -24,22 +34,22 @@ export interface Asked {
 /** A spend with the request that it belongs to. */
 type AskingSpend = Amount & { readonly approval?: ApprovedFor }
 
-/** Returns what must be approved before a spend; undefined if it exceeds no threshold. */
+/** Returns what must be approved before a spend that exceeds thresholds; undefined for none. */
 export function askedOf(
   { session: { accountId }, rule: { operation }, evidence }: SpendAccess,
   { amountCents, currency, payee = [], approval }: AskingSpend,
-  { caps, cents }: Pick<SpendPlan, 'caps' | 'cents'>,
+  thresholds: readonly Block[],
   options: CheckedApprovals | undefined,
 ): Asked | undefined {
-  const [block, ...others] = caps.asking(cents)
+  const [block] = thresholds
   if (!block) return undefined
-  if (!approval || !options || !evidence) return { block }
+  const policyIds = [...new Set(thresholds.map(({ policyId }) => policyId))].sort()
+  if (!approval || !options || !evidence) return { block, policyIds }
   const { keyId } = evidence
-  const policyIds = [...new Set([block, ...others].map(({ policyId }) => policyId))].sort()
   const request = { accountId, keyId, operation, payee: [payee].flat(), amountCents, currency, policyIds }
   const bound = [accountId, keyId, operation, request.payee, amountCents, currency, policyIds]
   const id = `apr_${keyDigest(JSON.stringify([approval.requestId, ...bound]))}`
-  return { block, approvable: { id, request, effectId: approval.effectId, options } }
+  return { block, policyIds, approvable: { id, request, effectId: approval.effectId, options } }
 }
 
 /** Returns the denial of a spend that is not approved; undefined if it is approved, or was used. `use` decides for which effect. */
@@ -81,7 +91,17 @@ export async function requestApproval(
 ): Promise<SpendDenial> {
   const plan = await planSpend(access, spend, dependencies)
   if ('ok' in plan) return withEvidence(plan, access.evidence)
-  const asked = askedOf(access, spend, plan, dependencies.approvals)
+  const { asking } = await readOver(
+    access,
+    plan.items.filter(({ asks }) => asks),
+    dependencies,
+  )
+  const thresholds = [...plan.caps.asking(plan.cents), ...asking]
+  const asked = askedOf(access, spend, thresholds, dependencies.approvals)
+  const counted = plan.items.find(({ asks }) => asks)
+  // The window has room again: the same request may be made without an approval.
+  if (!asked && counted && dependencies.approvals && spend.approval)
+    return withEvidence(approvalRequired(counterBlock(counted, { used: 0 }).block), access.evidence)
   if (!asked?.approvable)
     throw new TypeError(
       'requestApproval needs the option approvals, and a spend with approval that reserve has denied with approval_required',

@@ -1,13 +1,21 @@
 import { allow, Fault, type Verdict } from '@gatewright/kernel'
-import { approvalRequired, blocked, exceeded, withEvidence, type SpendAccess } from '../access.ts'
+import {
+  approvalRequired,
+  blocked,
+  counterBlock,
+  exceeded,
+  withEvidence,
+  type SpendAccess,
+} from '../access.ts'
 import type { GuardDenial, SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
 import type { ApprovalStorage } from '../storage/approvals-port.ts'
-import type { CounterUsage, ReserveOutcome, SpendStorage } from '../storage/port.ts'
+import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { Amount } from './amount.ts'
 import type { ApprovedFor } from './approval-options.ts'
 import { askedOf, denialUntilApproved, useApproval } from './approvals.ts'
+import { lifted, readOver, thresholdsMet } from './over.ts'
 import { planCall, planSpend, type SpendDependencies } from './plan.ts'
 import { releaseSpend, type SpendHold } from './settle.ts'
 
@@ -37,26 +45,36 @@ export async function reserveSpend(
   const { evidence } = access
   const plan = await planSpend(access, spend, dependencies)
   if ('ok' in plan) return withEvidence(plan, evidence)
-  const { cents, items } = plan
-  const asked = askedOf(access, spend, plan, dependencies.approvals)
-  const waits = asked && (await denialUntilApproved(asked, dependencies, approvals))
-  // Nobody is asked about what a cap denies anyway.
-  if (waits) return withEvidence((await overCap(access, items, dependencies)) ?? waits, evidence)
+  const { caps, cents, items } = plan
   const { accountId } = access.session
   const { amountCents, currency, isSpent = false, holdId = crypto.randomUUID() } = spend
   const counts = items.length > 0
-  let used: readonly number[] = []
-  if (counts) {
-    const reserved = await reserveItems(accountId, isSpent ? null : holdId, items, dependencies)
-    if (reserved.outcome === 'conflict') {
-      throw new Fault(
-        'ERR_HOLD_CONFLICT',
-        'holdId is in use for other amounts or caps: give each reservation its own id. If the amount, its rate or a policy changed after a lost run, release its hold (endRunHolds) before the next run reserves',
-      )
-    }
-    if (reserved.outcome === 'over')
-      return withEvidence(await over(access, items, reserved, dependencies), evidence)
-    used = reserved.used
+  const reserve = async (given: readonly CounterItem[]): Promise<ReserveOutcome> =>
+    counts ? reserveItems(accountId, isSpent ? null : holdId, given, dependencies) : NOTHING_COUNTED
+  const single = caps.asking(cents)
+  // Thresholds of windows are counted like caps first, so that two spends at once do not pass below one together.
+  const first = single.length === 0 ? await reserve(items) : undefined
+  const met = first
+    ? await thresholdsMet(access, items, first, dependencies)
+    : await readOver(access, items, dependencies)
+  const asked = askedOf(access, spend, [...single, ...met.asking], dependencies.approvals)
+  const waits = asked && (await denialUntilApproved(asked, dependencies, approvals))
+  // Nobody is asked about what a cap denies anyway.
+  if (waits) return withEvidence(met.denial ?? waits, evidence)
+  const reserved = first && !asked ? first : await reserve(asked ? lifted(items, asked.policyIds) : items)
+  if (reserved.outcome === 'conflict') {
+    throw new Fault(
+      'ERR_HOLD_CONFLICT',
+      'holdId is in use for other amounts or caps: give each reservation its own id. If the amount, its rate or a policy changed after a lost run, release its hold (endRunHolds) before the next run reserves',
+    )
+  }
+  if (reserved.outcome === 'over') {
+    const full = items[reserved.index] as CounterItem
+    // Another spend has reached the threshold of another policy, whose owner was not asked.
+    const denial = full.asks
+      ? approvalRequired(counterBlock(full, reserved).block)
+      : await over(access, items, reserved, dependencies)
+    return withEvidence(denial, evidence)
   }
   const requested = { amountCents, currency }
   const hold = { id: holdId, accountId, amountCents: cents, requested, held: counts && !isSpent }
@@ -65,9 +83,11 @@ export async function reserveSpend(
     await releaseSpend(hold, dependencies)
     return withEvidence(approvalRequired(asked.block), evidence)
   }
-  await giveAlerts(access, items, used, dependencies)
+  await giveAlerts(access, items, reserved.used, dependencies)
   return allow(hold)
 }
+
+const NOTHING_COUNTED: ReserveOutcome = { outcome: 'held', used: [] }
 
 /**
  * Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the denial of the limit that
@@ -131,28 +151,12 @@ export async function simulateSpend(
   if (!spend) {
     const call = planCall(access, dependencies)
     if ('rule' in call) return blocked(call)
-    return (await overCap(access, call.items, dependencies)) ?? allow(undefined)
+    return (await readOver(access, call.items, dependencies)).denial ?? allow(undefined)
   }
   const plan = await planSpend(access, spend, dependencies)
   if ('ok' in plan) return plan
-  const over = await overCap(access, plan.items, dependencies)
-  if (over) return over
-  const asked = askedOf(access, spend, plan, dependencies.approvals)
-  return asked ? approvalRequired(asked.block) : allow(undefined)
-}
-
-/** Returns the denial of the first counter whose cap a call would exceed. Changes nothing. */
-async function overCap(
-  access: SpendAccess,
-  items: readonly CounterItem[],
-  dependencies: SpendDependencies,
-): Promise<(GuardDenial & SpendDenial) | undefined> {
-  if (items.length === 0) return undefined
-  const counters = items.map(({ item: { counter, buckets } }) => (buckets ? { counter, buckets } : counter))
-  const storage = dependencies.storage as SpendStorage
-  const usage = await withinTime('spend store', dependencies.timeoutMs, () =>
-    storage.usage(access.session.accountId, counters),
-  )
-  const index = items.findIndex(({ item }, n) => (usage[n] as CounterUsage).used + item.amount > item.cap)
-  return index < 0 ? undefined : exceeded(items, index, usage[index] as CounterUsage)
+  const { denial, asking } = await readOver(access, plan.items, dependencies)
+  if (denial) return denial
+  const [block] = [...plan.caps.asking(plan.cents), ...asking]
+  return block ? approvalRequired(block) : allow(undefined)
 }

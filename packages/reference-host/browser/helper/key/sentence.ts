@@ -9,6 +9,7 @@ export interface Limit {
   readonly window: 'operation' | 'day' | 'week' | 'month' | '24h' | '7d' | '30d' | 'total'
   readonly maxCents?: number
   readonly maxCount?: number
+  readonly approveAboveCents?: number
   readonly alertAtPercent?: number
 }
 
@@ -88,8 +89,9 @@ const WINDOWS: Readonly<Record<string, string>> = {
 
 /** Says what a limit allows, such as "At most 3 new cards in total". */
 export function limitWords(limit: Limit): string {
-  const { operations, window, maxCents, maxCount = 0 } = limit
+  const { operations, window, maxCents, maxCount = 0, approveAboveCents: above } = limit
   const span = WINDOWS[window] ?? window
+  if (above !== undefined) return `Asks you above ${usd(above)} ${span} for ${operationsWords(operations)}`
   const most =
     maxCents === undefined
       ? `${maxCount} ${operationsWords(operations, maxCount)} ${span}`

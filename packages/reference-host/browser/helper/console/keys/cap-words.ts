@@ -24,7 +24,9 @@ const WINDOWS: Readonly<Record<Cap['window'], string>> = {
 export function capName({ rule, operations, window }: Cap): string {
   const counted = operations === null ? (NAMES[rule] ?? rule) : capital(operationsWords(operations))
   if (operations === null && window === 'operation') return counted
-  return `${counted} ${WINDOWS[window]}`
+  // A threshold bounds nothing: what is above it waits.
+  const asks = rule === 'approveAboveCents' && operations !== null ? ' without asking you,' : ''
+  return `${counted}${asks} ${WINDOWS[window]}`
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
