@@ -1,10 +1,9 @@
-import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
-import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
+import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { keyDigest } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { response, instantTimer, write } from './support.ts'
+import { response, instantTimer, write, start } from './support.ts'
 
 const LEASE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -15,12 +14,6 @@ function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
   const storage = memoryIdempotency()
   const idempotency = createIdempotency({ storage, clock, timer, waitMs: 0, ...options })
   return { clock, timer, storage, idempotency }
-}
-
-async function start(idempotency: Idempotency, facts = write()): Promise<Claim> {
-  const begun = await idempotency.begin(facts)
-  if (!begun.ok || begun.value.state !== 'started') throw new Error(`not started: ${JSON.stringify(begun)}`)
-  return begun.value.claim
 }
 
 t.test('starts one of 50 simultaneous writes, and denies the others as in progress', async t => {

@@ -5,7 +5,7 @@ import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { response, stillTimer, write } from './support.ts'
+import { response, stillTimer, write, start } from './support.ts'
 
 const LEASE_MS = 60_000
 
@@ -35,11 +35,6 @@ function setUp() {
       recover: async () => ({ state: 'never_happened' }),
     })
   return { clock, seen, here: make(5000), elsewhere: make(0) }
-}
-async function start(idempotency: Idempotency): Promise<Claim> {
-  const begun = await idempotency.begin(write())
-  if (!begun.ok || begun.value.state !== 'started') throw new Error(JSON.stringify(begun))
-  return begun.value.claim
 }
 
 t.test('keeps a claim of which at most a quarter is used, without asking the store', async t => {

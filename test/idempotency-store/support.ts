@@ -1,4 +1,5 @@
-import type { IdempotencyStorage, StoredResponse } from '@gatewright/idempotency-store'
+import type { Idempotency, IdempotencyStorage, StoredResponse } from '@gatewright/idempotency-store'
+import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import type { IdempotentRequest } from '#packages/idempotency-store/dist/request/identify.js'
 import type { Timer } from '#packages/idempotency-store/dist/execution/timer.js'
@@ -20,6 +21,13 @@ export function write(change: Partial<IdempotentRequest> & { text?: string } = {
 /** A response with a status. */
 export function response(status: number, body = `{"status":${status}}`): StoredResponse {
   return { status, headers: [['content-type', 'application/json']], body }
+}
+
+/** Begins a run, and returns its claim. Throws if it does not start. */
+export async function start(idempotency: Idempotency, request = write()): Promise<Claim> {
+  const begun = await idempotency.begin(request)
+  if (!begun.ok || begun.value.state !== 'started') throw new Error(`not started: ${JSON.stringify(begun)}`)
+  return begun.value.claim
 }
 
 /** A storage in memory, and how many begins it was asked for. */

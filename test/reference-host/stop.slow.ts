@@ -14,16 +14,15 @@ import { temporaryFolder } from '../harness/files.ts'
 const { env: SECRETS, drop } = await hostStoresEnv('postgres')
 t.teardown(drop)
 
-function folder(t: Test): string {
-  const path = temporaryFolder(t)
-  return path
-}
-
 for (const store of ['Postgres', 'Redis'] as const)
   t.test(`a host ends within 10 s while ${store} hangs`, async t => {
     const [database, redis] = await Promise.all([startPostgres(), startRedis([])])
     t.teardown(() => Promise.all([database.stop(), redis.stop()]))
-    const host = await spawnHost(folder(t), { ...SECRETS, DATABASE_URL: database.url, REDIS_URL: redis.url })
+    const host = await spawnHost(temporaryFolder(t), {
+      ...SECRETS,
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+    })
     t.teardown(() => host.stop('SIGKILL'))
     const user = await bootstrapUser((path, options) => request(host.url, path, options))
     const hanging = store === 'Postgres' ? database : redis
@@ -46,7 +45,7 @@ function firstProcess(t: Test, env: Record<string, string>): ChildProcess {
   const host = [process.execPath, PROGRAMS.host]
   const rights = process.getuid?.() === 0 ? [] : ['--map-root-user']
   const child = spawn('unshare', ['--pid', '--fork', '--kill-child', ...rights, ...host], {
-    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: folder(t), ...env },
+    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: temporaryFolder(t), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))

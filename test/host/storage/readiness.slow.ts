@@ -18,11 +18,6 @@ const LIMITS = {
   RATE_LIMITS: '{"documentsPerAddressPerMinute":100000,"bootstrapPerAddressPerMinute":100000}',
 }
 
-function folder(t: Test): string {
-  const path = temporaryFolder(t)
-  return path
-}
-
 async function own<S extends OwnService>(t: Test, starting: Promise<S>): Promise<S> {
   const service = await starting
   t.teardown(() => service.stop())
@@ -37,7 +32,7 @@ async function front(t: Test, url: string): Promise<FaultProxy> {
 }
 
 async function hostOn(t: Test, env: Record<string, string>): Promise<HostProcess> {
-  const host = await spawnHost(folder(t), { ...SECRETS, ...LIMITS, LOG_FORMAT: 'json', ...env })
+  const host = await spawnHost(temporaryFolder(t), { ...SECRETS, ...LIMITS, LOG_FORMAT: 'json', ...env })
   t.teardown(() => host.stop('SIGKILL'))
   return host
 }
@@ -124,7 +119,7 @@ t.test('a promoted replica without the last writes is noticed, and an operator a
 
 /** A small file system in memory; undefined where this user may not mount one. */
 function smallDisk(t: Test, mebibytes: number): string | undefined {
-  const path = folder(t)
+  const path = temporaryFolder(t)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0755`, 'tmpfs', path])
   if (mounted.status !== 0) return undefined
   t.teardown(() => spawnSync('umount', ['-l', path]))
@@ -176,7 +171,7 @@ t.test('a host whose Postgres has a full disk is not ready', async t => {
 })
 
 t.test('a host names the limit of files when it is the cause', async t => {
-  const host = await spawnHost(folder(t), { ...LIMITS, LOG_FORMAT: 'json' })
+  const host = await spawnHost(temporaryFolder(t), { ...LIMITS, LOG_FORMAT: 'json' })
   t.teardown(() => host.stop('SIGKILL'))
   const limited = spawnSync('prlimit', ['--pid', String(host.pid), '--nofile=8:'])
   if (limited.status !== 0) return t.pass('prlimit is not installed')

@@ -6,11 +6,6 @@ import { startProxiedRedisCluster } from '../../harness/databases/redis-cluster.
 import { freePort } from '../../harness/services.ts'
 import { temporaryFolder } from '../../harness/files.ts'
 
-function folder(t: Test): string {
-  const path = temporaryFolder(t)
-  return path
-}
-
 /** The port of a server that takes connections and never responds. */
 async function silentPort(t: Test): Promise<number> {
   const sockets = new Set<Socket>()
@@ -38,7 +33,7 @@ t.test('a host does not start without its Redis, and says why within seconds', a
     t.rejects(startOn({ REDIS_CLUSTER_URLS: refused }), fault(/root nodes|ECONNREFUSED/i)),
     t.rejects(startOn({ REDIS_CLUSTER_URLS: silent }), fault(/root nodes|timeout/i)),
     t.rejects(
-      spawnHost(folder(t), { REDIS_URL: refused }),
+      spawnHost(temporaryFolder(t), { REDIS_URL: refused }),
       /exit 1: Gatewright cannot start:\n {2}redis cannot be reached: .*ECONNREFUSED/,
     ),
   ])
@@ -61,7 +56,7 @@ t.test('a host starts on a cluster of which the first node that it asks is silen
 
 t.test('operator commands need no Redis', async t => {
   const REDIS_URL = `redis://127.0.0.1:${await freePort()}`
-  t.match(await gatewright(['jobs', 'list'], { DATA_DIR: folder(t), REDIS_URL }), {
+  t.match(await gatewright(['jobs', 'list'], { DATA_DIR: temporaryFolder(t), REDIS_URL }), {
     code: 0,
     output: /No jobs/,
   })

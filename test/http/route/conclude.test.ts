@@ -1,4 +1,5 @@
 // How a request ends: what is sent, reported and emitted.
+import { manualTime } from './manual-time.ts'
 import { allow, Fault, scopeCatalogue, type Denial } from '@gatewright/kernel'
 import { gate, type Decision } from '@gatewright/http'
 import type { AliasPort } from '#packages/http/dist/ports.js'
@@ -6,7 +7,7 @@ import type { Failure, OpenGateOptions } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 const request = (headers: Record<string, string> = {}): Request =>
@@ -113,14 +114,6 @@ t.test('prints the cause of a denial that the gate sends', async t => {
     ],
   )
 })
-
-/** Replaces the monotonic clock by one that this function moves. */
-function manualTime(t: Test): (ms: number) => void {
-  let now = 5000
-  performance.now = () => now
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'))
-  return ms => void (now += ms)
-}
 
 t.test('the event says how long the request, the guard, the handler and the store took', async t => {
   const pass = manualTime(t)

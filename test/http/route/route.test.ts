@@ -1,4 +1,5 @@
 // The steps of a route: credential, limits, body, record, and what an existing handler gets.
+import { manualTime } from './manual-time.ts'
 import { allow, scopeCatalogue, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
 import type { Outcome } from '@gatewright/http/internal'
@@ -7,7 +8,7 @@ import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
@@ -153,14 +154,6 @@ function recordingGuard(recheck?: () => Promise<Verdict<unknown>>) {
     }),
   }
   return { guard, asked }
-}
-
-/** Replaces the monotonic clock by one that this function moves. */
-function manualTime(t: Test): (ms: number) => void {
-  let now = 5000
-  performance.now = () => now
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'))
-  return ms => void (now += ms)
 }
 
 t.test('gives the guard the address if one is known, and the proof with its method and URL', async t => {

@@ -1,4 +1,4 @@
-import { createIdempotency, type Idempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
+import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
@@ -6,15 +6,9 @@ import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { openSqlite } from '../../harness/stores.ts'
-import { instantTimer, response, stillTimer, write } from '../support.ts'
+import { instantTimer, response, stillTimer, write, start } from '../support.ts'
 
 const LEASE_MS = 60_000
-
-async function start(idempotency: Idempotency) {
-  const begun = await idempotency.begin(write())
-  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-  return begun.value.claim
-}
 
 /** A store whose begins are counted. */
 function counting(inner: IdempotencyStorage = memoryIdempotency()): IdempotencyStorage & { begins: number } {

@@ -1,11 +1,11 @@
 // A run whose process is alive keeps its lease, up to a maximum. One that is killed or frozen loses it.
-import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
+import { createIdempotency } from '@gatewright/idempotency-store'
 import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { manualTimer, response, stillTimer, write } from '../support.ts'
+import { manualTimer, response, stillTimer, write, start } from '../support.ts'
 
 const LEASE_MS = 3000
 const MAX_RUN_MS = 10_000
@@ -27,12 +27,6 @@ function setUp() {
   const here = createIdempotency({ ...base, timer, maxRunMs: MAX_RUN_MS })
   const elsewhere = createIdempotency({ ...base, timer: stillTimer })
   return { clock, timer, seen, inner, here, elsewhere }
-}
-
-async function start(idempotency: Idempotency): Promise<Claim> {
-  const begun = await idempotency.begin(write())
-  if (!begun.ok || begun.value.state !== 'started') throw new Error(JSON.stringify(begun))
-  return begun.value.claim
 }
 
 t.test('a run keeps its lease while its process is alive, and is lost exactly at the maximum', async t => {

@@ -1,8 +1,8 @@
-import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
+import { createIdempotency } from '@gatewright/idempotency-store'
 import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { countedStorage, response, instantTimer, stillTimer, write } from '../support.ts'
+import { countedStorage, response, instantTimer, stillTimer, write, start } from '../support.ts'
 
 /** Two processes over one store, with its begins counted. */
 function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
@@ -11,12 +11,6 @@ function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
   const { storage, seen } = countedStorage()
   const make = () => createIdempotency({ storage, clock, timer, ...options })
   return { clock, timer, seen, here: make(), elsewhere: make() }
-}
-
-async function start(idempotency: Idempotency, account = 'account-1'): Promise<Claim> {
-  const begun = await idempotency.begin(write({ account }))
-  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-  return begun.value.claim
 }
 
 t.test(
@@ -111,7 +105,7 @@ t.test('lets at most maxWaiters requests wait, and denies further ones immediate
 t.test('lets the first duplicate of an account wait while another account fills all places', async t => {
   const { here } = setUp({ timer: stillTimer, maxWaiters: 4 })
   const busy = await start(here)
-  const own = await start(here, 'account-2')
+  const own = await start(here, write({ account: 'account-2' }))
   const duplicates = Array.from({ length: 10 }, () => here.begin(write()))
   const neighbour = here.begin(write({ account: 'account-2' }))
   await new Promise(resolve => setImmediate(resolve))
@@ -184,7 +178,7 @@ t.test('drains when every run of this process has ended, with any ending', async
 t.test('drained gives up on handlers that never return, after the lease or after the given time', async t => {
   const { here, timer } = setUp()
   await start(here)
-  const responded = await start(here, 'account-2')
+  const responded = await start(here, write({ account: 'account-2' }))
   t.equal(await here.drained(1000), 2)
   t.equal(await here.drained(0), 2)
   await here.complete(responded, response(201))

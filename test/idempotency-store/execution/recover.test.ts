@@ -1,18 +1,11 @@
-import { createIdempotency, type Idempotency, type RecoveryResult } from '@gatewright/idempotency-store'
-import type { Claim } from '#packages/idempotency-store/dist/execution/claim.js'
+import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
 import type { LostRun } from '#packages/idempotency-store/dist/options.js'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { response, stillTimer, write } from '../support.ts'
+import { response, stillTimer, write, start } from '../support.ts'
 
 const LEASE_MS = 60_000
-
-async function start(idempotency: Idempotency): Promise<Claim> {
-  const begun = await idempotency.begin(write())
-  if (!begun.ok || begun.value.state !== 'started') throw new Error(`not started: ${JSON.stringify(begun)}`)
-  return begun.value.claim
-}
 
 /** An idempotency whose first run was lost, and the calls of its recover option. */
 async function withLostRun(recover: (run: LostRun) => Promise<RecoveryResult>) {

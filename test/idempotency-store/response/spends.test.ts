@@ -20,7 +20,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
-import { response, stillTimer, write } from '../support.ts'
+import { response, stillTimer, write, start } from '../support.ts'
 
 const SPENDS = [
   { amountCents: 1100, currency: 'USD' },
@@ -33,12 +33,6 @@ async function replayOf(begin: ReturnType<Idempotency['begin']>): Promise<Stored
   const begun = await begin
   if (!begun.ok || begun.value.state !== 'replay') throw new Error(`not replayed: ${JSON.stringify(begun)}`)
   return begun.value.response
-}
-
-async function start(idempotency: Idempotency) {
-  const begun = await idempotency.begin(write())
-  if (!begun.ok || begun.value.state !== 'started') throw new Error(`not started: ${JSON.stringify(begun)}`)
-  return begun.value.claim
 }
 
 /** Two hosts of one store: one stores the response, the other reads it. */

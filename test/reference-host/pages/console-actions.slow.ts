@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
-import { openTab, programOf, spendSome, type Program } from '../harness/pages/console-page.ts'
+import { openTab, programOf, spendSome, type Program, ends } from '../harness/pages/console-page.ts'
 import { openHelper, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
@@ -26,14 +26,6 @@ const newSession = async ({ key }: Program): Promise<string> =>
   (await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })).body[
     'sessionToken'
   ] as string
-/** Whether a token is denied within 5 seconds. The guard reads of ended sessions within one. */
-async function ends(token: string): Promise<boolean> {
-  for (let n = 0; n < 100; n++) {
-    if ((await host.send('/user/v1/users', { headers: bearer(token) })).status === 401) return true
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  return false
-}
 const drawerOf = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true })
 
 t.test('shows what is below the set-up of the overview only when its height is known', async t => {
@@ -83,7 +75,7 @@ t.test('ends all sessions of a key at once, and none of another one', async t =>
   await group.getByRole('button', { name: 'End all' }).click()
   await press(page, 'End all sessions')
   await group.waitFor({ state: 'detached' })
-  for (const token of tokens) t.ok(await ends(token))
+  for (const token of tokens) t.ok(await ends(host, token))
   t.equal((await host.send('/user/v1/users', { headers: bearer(other.token) })).status, 200)
   const again = await host.send('/user/v1/users', { headers: bearer(await newSession(server)) })
   t.equal(again.status, 200, 'the key works on')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { REJECTED, testWallet, type TestWallet } from '../harness/pages/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser/browser.ts'
 import { cardUser } from '../harness/card-payments.ts'
-import { chooseForKey, loaded, openTab, programOf, spendSome } from '../harness/pages/console-page.ts'
+import { chooseForKey, loaded, openTab, programOf, spendSome, ends } from '../harness/pages/console-page.ts'
 import { heading, openHelper, press, shows, signInBy } from '../harness/pages/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
@@ -19,15 +19,6 @@ async function open(wallet: TestWallet): Promise<OpenPage & { token: string }> {
   await signInBy(opened.page, wallet)
   const { data } = (await (await responded).json()) as { data: { sessionToken: string } }
   return { ...opened, token: data.sessionToken }
-}
-
-/** Whether a token is denied within 5 seconds. The guard reads of ended sessions within one. */
-async function ends(token: string): Promise<boolean> {
-  for (let n = 0; n < 100; n++) {
-    if ((await host.send('/user/v1/users', { headers: bearer(token) })).status === 401) return true
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  return false
 }
 
 t.test('a console is made by one signature, used, and ended by signing out', async t => {
@@ -59,7 +50,7 @@ t.test('a console is made by one signature, used, and ended by signing out', asy
   await page.unroute('**/sessions/current')
   await press(page, 'Try again')
   await heading(page, 'You are signed out')
-  t.ok(await ends(token))
+  t.ok(await ends(host, token))
   t.same(faults, NONE)
   t.same(await kept(), [], 'nothing of the session stays in the browser')
   t.notMatch(addresses.join(' '), /eyJ|gw_/, 'no secret was in an address')
@@ -287,7 +278,7 @@ t.test('ends sessions, marks notifications, and does the steps that are its own'
   await press(page, 'End')
   await press(page, 'End session')
   await shows(page, 'Only this page is signed in')
-  t.ok(await ends(program.token))
+  t.ok(await ends(host, program.token))
   await openTab(page, 'Notifications')
   await page
     .getByText(`By key …${program.keyId.slice(-6)}`)
@@ -331,7 +322,7 @@ t.test('asks for one signature when the session has ended, and goes on where one
   // Otherwise a request of the page itself may be the first that finds the session ended, and its answer has no button to press.
   await loaded(page)
   await host.send('/user/v1/sessions/current', { method: 'DELETE', headers: bearer(token) })
-  t.ok(await ends(token))
+  t.ok(await ends(host, token))
   await press(page, 'Refresh')
   await heading(page, 'Your session has ended')
   await press(page, 'Sign and continue')

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { memoryFeed } from '@gatewright/kernel'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 import { auditContract, keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
-import { keyRecord } from '#packages/session-issuer/dist/testing/sample-records.js'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 import { collectsExactly } from './collects.ts'
@@ -32,18 +31,6 @@ auditContract(runner, 'memory', async () => {
 })
 
 collectsExactly(async () => ({ store: memoryCredentials({ feed: memoryFeed() }), close: async () => {} }))
-
-t.test('counts each commit and each use in the revision', async t => {
-  const { keys } = memoryCredentials({ feed: memoryFeed() })
-  const key = keyRecord('acc')
-  t.equal(await keys.commit('acc', 1, { keys: [key], policies: [], feed: [] }), false)
-  t.equal(await keys.commit('acc', 0, { keys: [key], policies: [], feed: [] }), true)
-  t.equal((await keys.load('acc')).revision, 1)
-  await keys.touch([{ id: key.id, at: 1 }])
-  t.equal((await keys.load('acc')).revision, 2)
-  t.equal(await keys.commit('acc', 2, { keys: [], policies: [], feed: [] }), true)
-  t.equal((await keys.load('acc')).revision, 3)
-})
 
 t.test('warns in production that it keeps its state in one process', async t => {
   const before = process.env['NODE_ENV']

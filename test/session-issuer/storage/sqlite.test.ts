@@ -120,20 +120,6 @@ t.test('waits for every query before it ends its transaction', async t => {
   t.equal((await audit.list('acc', 9, { at: Number.MAX_SAFE_INTEGER })).length, 5)
 })
 
-t.test('counts each commit and each use in the revision', async t => {
-  const { db, close } = await open()
-  t.teardown(close)
-  const { keys } = sqliteCredentials(db)
-  const key = keyRecord('acc')
-  t.equal(await keys.commit('acc', 1, { keys: [key], policies: [], feed: [] }), false)
-  t.equal(await keys.commit('acc', 0, { keys: [key], policies: [], feed: [] }), true)
-  t.equal((await keys.load('acc')).revision, 1)
-  await keys.touch([{ id: key.id, at: 1 }])
-  t.equal((await keys.load('acc')).revision, 2)
-  t.equal(await keys.commit('acc', 2, { keys: [], policies: [], feed: [] }), true)
-  t.equal((await keys.load('acc')).revision, 3)
-})
-
 t.test('collects as many old feed entries as the limit, and says so', async t => {
   const { db, close, readFeed } = await open()
   t.teardown(close)

@@ -1,3 +1,4 @@
+import { accessorOf } from './accessor.ts'
 import { isStream } from './captured-response.ts'
 import type { HonoContext } from './fetch-types.ts'
 import { canFollow, follow, partOf } from './handler-scope.ts'
@@ -138,14 +139,6 @@ export class HonoWatch {
       error: { configurable: true, enumerable: true, writable: true, value: error },
     })
   }
-}
-
-function accessorOf(object: object, name: string): PropertyDescriptor {
-  for (let each: object | null = object; each; each = Object.getPrototypeOf(each) as object | null) {
-    const found = Object.getOwnPropertyDescriptor(each, name)
-    if (found) return found
-  }
-  return {}
 }
 
 /** Whether the handler comes right after the guard, so that `next()` settles when it has ended: it takes no `next`, or it is the last. */

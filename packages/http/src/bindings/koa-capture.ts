@@ -1,3 +1,4 @@
+import { accessorOf } from './accessor.ts'
 import type { HeaderField } from '@gatewright/kernel'
 import { jsonOf } from '../response/http-response.ts'
 import { hadNoEffect } from '../response/no-effect.ts'
@@ -233,14 +234,6 @@ function watchResponse({ response }: KoaContext): OwnResponse {
     },
   })
   return own
-}
-
-function accessorOf(object: object, name: string): PropertyDescriptor {
-  for (let each: object | null = object; each; each = Object.getPrototypeOf(each) as object | null) {
-    const found = Object.getOwnPropertyDescriptor(each, name)
-    if (found) return found
-  }
-  return {}
 }
 
 /**

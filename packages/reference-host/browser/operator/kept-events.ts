@@ -1,6 +1,4 @@
-import { short } from '../shared/address.ts'
 import { sentence } from '../shared/api.ts'
-import { copyButton } from '../shared/copy.ts'
 import { ask } from '../shared/dialog.ts'
 import { button, el, type Child } from '../shared/dom.ts'
 import { money } from '../shared/money.ts'
@@ -8,7 +6,7 @@ import { when } from '../shared/time.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { KeptEvent, KeptEventFigures } from './figures.ts'
 import { counted } from './numbers.ts'
-import { table } from './panel.ts'
+import { table, copied } from './panel.ts'
 
 /** Why an event could not be applied. */
 const REASONS: Readonly<Record<KeptEvent['reason'], string>> = {
@@ -106,11 +104,3 @@ export async function handleEvent(
     : sentence(reply.problem)
   return { ok: false, text }
 }
-
-const copied = (what: string, id: string): HTMLElement =>
-  el(
-    'span',
-    { class: 'copied' },
-    short(id),
-    copyButton(what, () => id),
-  )

@@ -1,5 +1,6 @@
 import { short } from '../shared/address.ts'
 import { sentence, type Problem, type Reply } from '../shared/api.ts'
+import { copyButton } from '../shared/copy.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
 import type { FigureName, FiguresFeed } from './figures-feed.ts'
 import type { RequestNames } from './figures.ts'
@@ -111,3 +112,12 @@ export function keyOf({ keyId, keyLabel, console }: RequestNames): HTMLElement {
   if (console) return el('span', { title: keyId }, 'Console')
   return keyLabel === null ? short(keyId) : el('span', { title: keyId }, keyLabel)
 }
+
+/** Makes a short id that a button copies. `what`: what the id names, such as `partner id`. */
+export const copied = (what: string, id: string): HTMLElement =>
+  el(
+    'span',
+    { class: 'copied' },
+    short(id),
+    copyButton(what, () => id),
+  )

@@ -1,13 +1,11 @@
-import { short } from '../shared/address.ts'
 import { sentence } from '../shared/api.ts'
-import { copyButton } from '../shared/copy.ts'
 import { button, el, fill, type Child } from '../shared/dom.ts'
 import { announce } from '../shared/live.ts'
 import { when } from '../shared/time.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import type { WebhookEndpoint, WebhookFigures, WebhookRetry } from './figures.ts'
 import { count } from './numbers.ts'
-import { panel, table } from './panel.ts'
+import { panel, table, copied } from './panel.ts'
 
 const TONES = { working: 'ok', failing: 'warn', disabled: 'bad' } as const
 const WHY = {
@@ -106,11 +104,3 @@ function replayButton(retry: WebhookRetry, replay: (retry: WebhookRetry) => Prom
   made.dataset['key'] = `${retry.endpointId} ${retry.eventId}`
   return made
 }
-
-const copied = (what: string, id: string): HTMLElement =>
-  el(
-    'span',
-    { class: 'copied' },
-    short(id),
-    copyButton(what, () => id),
-  )

@@ -1,12 +1,6 @@
-import { paid, WRITE, type Mistake, type Trial } from './trial.ts'
+import { paid, WRITE, type Mistake, type Trial, firstRequest } from './trial.ts'
 
 type Handler = Parameters<ReturnType<Trial['fetch']>['write']>[2]
-const firstRequest = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
-  mistake,
-  shows: 'at the first request',
-  says,
-  make,
-})
 
 /** A server with one write, whose handler is wrong. */
 const handled = (mistake: string, says: RegExp, handler: unknown, write: object = {}): Mistake =>

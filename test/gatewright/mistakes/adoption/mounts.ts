@@ -11,7 +11,7 @@ import { Hono } from 'hono'
 import Koa, { type Middleware } from 'koa'
 import { createApp, decorate, Root } from '../../nest-app.ts'
 import { listening } from '../../world.ts'
-import { paid, WRITE, type Mistake, type Sent, type Trial } from './trial.ts'
+import { paid, WRITE, type Mistake, type Sent, type Trial, firstRequest, atStart } from './trial.ts'
 
 const READ = { scope: 'payments.read' } as const
 type KoaGate = ReturnType<typeof onKoa>
@@ -66,19 +66,6 @@ async function nest(
   const { url } = await listening(app.getHttpServer())
   return (sent?: Sent) => trial.sendTo(url, sent)
 }
-
-const start = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
-  mistake,
-  shows: 'at start',
-  says,
-  make,
-})
-const firstRequest = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
-  mistake,
-  shows: 'at the first request',
-  says,
-  make,
-})
 
 /** Order and place of what an application mounts. */
 export const MOUNTS: readonly Mistake[] = [
@@ -141,13 +128,13 @@ export const MOUNTS: readonly Mistake[] = [
       send => () => send({ method: 'GET' }),
     ),
   ),
-  start('a read on POST, in Fastify', /a read is mounted for POST/, async trial => {
+  atStart('a read on POST, in Fastify', /a read is mounted for POST/, async trial => {
     const app = Fastify()
     const gw = onFastify(trial.options() as never)
     await app.register(gw.plugin)
     app.post('/payments', gw.read('payments.list', READ, paid))
   }),
-  start('a write on GET, in Fastify', /a write is mounted for GET/, async trial => {
+  atStart('a write on GET, in Fastify', /a write is mounted for GET/, async trial => {
     const app = Fastify()
     const gw = onFastify(trial.options() as never)
     await app.register(gw.plugin)
@@ -255,15 +242,15 @@ export const MOUNTS: readonly Mistake[] = [
         controllers: [controller([Post('payments'), Write('payments.create', WRITE)])],
       }),
   ),
-  start('Nest: @Write on a provider', /guard the routes of controllers/, trial => {
+  atStart('Nest: @Write on a provider', /guard the routes of controllers/, trial => {
     const provider = controller([Write('payments.create', WRITE)])
     Injectable()(provider)
     return nest(trial, { providers: [provider] })
   }),
-  start('Nest: @Read on @Post', /a read is mounted for POST/, trial =>
+  atStart('Nest: @Read on @Post', /a read is mounted for POST/, trial =>
     nest(trial, { controllers: [controller([Post('payments'), Read('payments.list', READ)])] }),
   ),
-  start('Nest: @Write on @Get', /a write is mounted for GET/, trial =>
+  atStart('Nest: @Write on @Get', /a write is mounted for GET/, trial =>
     nest(trial, { controllers: [controller([Get('payments'), Write('payments.create', WRITE)])] }),
   ),
 ]

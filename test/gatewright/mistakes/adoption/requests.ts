@@ -1,15 +1,9 @@
 import { z } from 'zod'
 import { localKeys } from '@gatewright/scope-guard'
 import { sign, signingKey } from '../../../scope-guard/issuer.ts'
-import { paid, usd, WRITE, type Mistake, type Sent, type Trial } from './trial.ts'
+import { paid, usd, WRITE, type Mistake, type Sent, type Trial, firstRequest } from './trial.ts'
 
 type Handler = Parameters<ReturnType<Trial['fetch']>['write']>[2]
-const firstRequest = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
-  mistake,
-  shows: 'at the first request',
-  says,
-  make,
-})
 
 /** A server with one write, and its first request. */
 const server =

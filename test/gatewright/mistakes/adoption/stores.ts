@@ -9,20 +9,7 @@ import pg from 'pg'
 import { freePort } from '../../../harness/services.ts'
 import { openPostgresPool, uniqueName } from '../../../harness/stores.ts'
 import { sign, signingKey } from '../../../scope-guard/issuer.ts'
-import { paid, usd, WRITE, type Mistake, type Trial } from './trial.ts'
-
-const firstRequest = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
-  mistake,
-  shows: 'at the first request',
-  says,
-  make,
-})
-const start = (mistake: string, says: RegExp, make: Mistake['make']): Mistake => ({
-  mistake,
-  shows: 'at start',
-  says,
-  make,
-})
+import { paid, usd, WRITE, type Mistake, type Trial, firstRequest, atStart } from './trial.ts'
 
 /** A server with one write that spends, on a store. */
 function onStore(
@@ -47,7 +34,7 @@ function environment(trial: Trial, changes: Readonly<Record<string, string>>): v
   }
 }
 const inPlatform = (mistake: string, changes: Readonly<Record<string, string>>): Mistake =>
-  start(mistake, /memoryStore\(\) is in/, trial => {
+  atStart(mistake, /memoryStore\(\) is in/, trial => {
     environment(trial, changes)
     return onStore(trial, memoryStore())
   })
@@ -75,7 +62,7 @@ export const STORES: readonly Mistake[] = [
     trial.after(() => client.disconnect())
     return onStore(trial, redisStore(client))
   }),
-  start('Redis that evicts', /maxmemory-policy/, async trial => {
+  atStart('Redis that evicts', /maxmemory-policy/, async trial => {
     const client = createClient({ url: process.env['TEST_REDIS_URL'] as string })
     client.on('error', () => {})
     await client.connect()

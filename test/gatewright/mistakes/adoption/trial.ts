@@ -16,6 +16,17 @@ export interface Mistake {
   make(trial: Trial): unknown
 }
 
+type Shown = (mistake: string, says: RegExp, make: Mistake['make']) => Mistake
+/** Makes a mistake that shows when the server starts. */
+export const atStart: Shown = (mistake, says, make) => ({ mistake, shows: 'at start', says, make })
+/** Makes a mistake that shows at the first request that it concerns. */
+export const firstRequest: Shown = (mistake, says, make) => ({
+  mistake,
+  shows: 'at the first request',
+  says,
+  make,
+})
+
 /** A request as a trial sends it. */
 export interface Sent {
   readonly method?: string

@@ -106,3 +106,12 @@ export async function accountOf(db: SqlClient, { address }: { readonly address: 
   const [row] = await rows(db, text, [address.toLowerCase()])
   return toText(row?.['account_id'])
 }
+
+/** Whether a token is denied within 5 seconds. The guard reads of ended sessions within one. */
+export async function ends(host: Pick<TestHost, 'send'>, token: string): Promise<boolean> {
+  for (let n = 0; n < 100; n++) {
+    if ((await host.send('/user/v1/users', { headers: bearer(token) })).status === 401) return true
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return false
+}
