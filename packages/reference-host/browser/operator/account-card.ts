@@ -1,5 +1,4 @@
 import { short } from '../shared/address.ts'
-import { copyButton } from '../shared/copy.ts'
 import { button, el, type Child } from '../shared/dom.ts'
 import { announce } from '../shared/live.ts'
 import { money } from '../shared/money.ts'
@@ -10,7 +9,7 @@ import type { Only } from './accounts.ts'
 import type { FiguresFeed } from './figures-feed.ts'
 import { keyNameOf, stopping, type Stopping } from './incident.ts'
 import { count, counted } from './numbers.ts'
-import { empty, keyOf, table } from './panel.ts'
+import { copiedText, empty, keyOf, table } from './panel.ts'
 import { openButton } from './requests.ts'
 
 /** Options of `accountCard`. */
@@ -81,7 +80,7 @@ function headingOf({ kind, name, wallet, externalId, accountId }: Account): stri
 function factsOf(account: Account): HTMLElement {
   const { accountId, kind, partnerId, externalId, kycStatus, createdAt, money: has } = account
   const facts: readonly (readonly [name: string, value: Child])[] = [
-    [kind === 'partner' ? 'Partner id' : 'Account', copied('account id', accountId)],
+    [kind === 'partner' ? 'Partner id' : 'Account', copiedText('account id', accountId)],
     ['Balance', has !== null && `${money(has.availableCents)} USD`],
     [
       'Held',
@@ -262,14 +261,6 @@ function cardState({ status, lockReason }: AccountCard): HTMLElement {
   const why = lockReason === 'key_revoked' ? ', its key was revoked' : ''
   return el('span', { class: `badge ${status === 'active' ? 'ok' : 'warn'}` }, `${words}${why}`)
 }
-
-const copied = (what: string, text: string): HTMLElement =>
-  el(
-    'span',
-    { class: 'copied' },
-    el('code', { class: 'breaks' }, text),
-    copyButton(what, () => text),
-  )
 
 const more = (command: string): HTMLElement =>
   el('p', { class: 'small muted' }, 'There are more: ', el('code', {}, command))

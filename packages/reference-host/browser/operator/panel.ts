@@ -113,6 +113,15 @@ export function keyOf({ keyId, keyLabel, console }: RequestNames): HTMLElement {
   return keyLabel === null ? short(keyId) : el('span', { title: keyId }, keyLabel)
 }
 
+/** Makes a text that a button copies. `what`: what the text is, such as `wallet`. */
+export const copiedText = (what: string, text: string): HTMLElement =>
+  el(
+    'span',
+    { class: 'copied' },
+    el('code', { class: 'breaks' }, text),
+    copyButton(what, () => text),
+  )
+
 /** Makes a short id that a button copies. `what`: what the id names, such as `partner id`. */
 export const copied = (what: string, id: string): HTMLElement =>
   el(

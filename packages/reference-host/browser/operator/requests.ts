@@ -1,4 +1,3 @@
-import { copyButton } from '../shared/copy.ts'
 import { button, el, fill, type Child } from '../shared/dom.ts'
 import { utc, when } from '../shared/time.ts'
 import type { FiguresFeed } from './figures-feed.ts'
@@ -6,7 +5,7 @@ import type { KeptRequest, RequestFigures } from './figures.ts'
 import { duration } from './numbers.ts'
 import { requestTitle, resultTone, resultWords } from '../shared/request-words.ts'
 import { accountButton, type Only } from './accounts.ts'
-import { empty, keyOf, panel, table } from './panel.ts'
+import { copiedText, empty, keyOf, panel, table } from './panel.ts'
 
 const OUTCOMES = [
   ['refused', 'Refused'],
@@ -106,7 +105,7 @@ function showRequest(request: KeptRequest, openAccount?: OpenAccount): void {
       return openAccount(accountId)
     })
   const facts: readonly (readonly [name: string, value: Child])[] = [
-    ['Request id', copied('request id', request.id)],
+    ['Request id', copiedText('request id', request.id)],
     ['When', utc(request.createdAt)],
     ['Took', duration(request.durationMs)],
     ['Operation', el('code', { class: 'breaks' }, `${request.method} ${request.operation}`)],
@@ -117,11 +116,11 @@ function showRequest(request: KeptRequest, openAccount?: OpenAccount): void {
     ['Field', textOf(request.field)],
     [
       'Account',
-      request.accountId === null ? 'none: no valid credential' : copied('account', request.accountId),
+      request.accountId === null ? 'none: no valid credential' : copiedText('account', request.accountId),
     ],
-    ['Wallet', request.wallet === null ? undefined : copied('wallet', request.wallet)],
+    ['Wallet', request.wallet === null ? undefined : copiedText('wallet', request.wallet)],
     ['Credential', textOf(request.credential)],
-    ['Key', request.keyId === null ? undefined : copied('key id', request.keyId)],
+    ['Key', request.keyId === null ? undefined : copiedText('key id', request.keyId)],
     ['Name of the key', textOf(request.keyLabel)],
     ['Policy of key', textOf(request.policyKeyId)],
     ['Session', textOf(request.sessionId)],
@@ -157,15 +156,6 @@ function showRequest(request: KeptRequest, openAccount?: OpenAccount): void {
 }
 
 const textOf = (value: string | null): Child => value ?? undefined
-
-function copied(what: string, text: string): HTMLElement {
-  return el(
-    'span',
-    { class: 'copied' },
-    el('code', { class: 'breaks' }, text),
-    copyButton(what, () => text),
-  )
-}
 
 function detailsOf(details: unknown): Child {
   return details === null ? undefined : el('pre', { class: 'details' }, JSON.stringify(details, null, 1))

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import {
   responseInTime,
-  commitInTime,
+  writeInTime,
   withAttempt,
   type Attempt,
   type NetworkResponse,
@@ -62,7 +62,7 @@ async function decideIncrement(
     if (!card || !row) return undefined
     // The provider may repeat the id under an authorization of another account.
     const known = await anyIncrement.find(tx, id)
-    const response = async (): Promise<NetworkResponse> => {
+    return writeInTime(attempt, async (): Promise<NetworkResponse> => {
       const conflict = known && conflictOf(id, askedBy(known), { amountCents, currency, authorizationId })
       if (conflict) return declineConflict(tx, row, conflict, { report: services.report, now })
       if (known) {
@@ -73,11 +73,7 @@ async function decideIncrement(
       const at = { card, policies, now }
       const made = await authorizations.increment(tx, at, row, { ...request, attempt: attempt.id })
       return { outcome: 'applied', decision: decisionOf(row, made) }
-    }
-    attempt.mayBeStored = true
-    const responded = await response()
-    commitInTime(attempt)
-    return responded
+    })
   })
 }
 

@@ -3,7 +3,7 @@ import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import {
   responseInTime,
-  commitInTime,
+  writeInTime,
   withAttempt,
   type Attempt,
   type NetworkResponse,
@@ -78,7 +78,7 @@ async function decideRequest(
     const card = ownCard && (await cards.lock(tx, ownCard.accountId, cardId))
     // Locked, so that it cannot be undone before this response.
     const known = await anyAuthorization.lock(tx, request.id)
-    const response = async (): Promise<NetworkResponse | undefined> => {
+    return writeInTime(attempt, async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
       if (conflict) return declineConflict(tx, known, conflict, { report: services.report, now })
       if (known) {
@@ -93,11 +93,7 @@ async function decideRequest(
       const isChanged = await services.applyKept(tx, { provider, objectId: networkId }, now)
       const changed = isChanged ? await authorizationTable.find(tx, row.accountId, row.id) : undefined
       return { outcome: 'applied', decision: decisionOf(changed ?? row) }
-    }
-    attempt.mayBeStored = true
-    const responded = await response()
-    commitInTime(attempt)
-    return responded
+    })
   })
 }
 

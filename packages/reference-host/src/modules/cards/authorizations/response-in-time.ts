@@ -38,7 +38,7 @@ export interface Attempt {
 interface TimedDecision {
   /** The host's id of the authorization. */
   readonly authorizationId: string
-  /** Decides, in a transaction that ends with `commitInTime`. Undefined: the host does not have the object of the request. */
+  /** Decides, in a transaction that ends with `writeInTime`. Undefined: the host does not have the object of the request. */
   decide(attempt: Attempt): Promise<NetworkResponse | undefined>
   /** Undoes the decision that this attempt made or repeated, unless the response of another attempt may have been `approved`. */
   undo(attempt: Attempt): Promise<void>
@@ -47,9 +47,14 @@ interface TimedDecision {
 /** Thrown to roll a transaction back: the network was already told that the payment is not approved. */
 class TooLate extends Error {}
 
-/** Rolls the transaction of an attempt back if the response was sent already. Call it last in the transaction. */
-export function commitInTime(attempt: Attempt): void {
-  if (!attempt.late) return
+/**
+ * Runs what an attempt writes, as the last step of its transaction. Rolls the transaction back if the response was sent already: then nothing
+ * is stored.
+ */
+export async function writeInTime<T>(attempt: Attempt, write: () => Promise<T>): Promise<T> {
+  attempt.mayBeStored = true
+  const written = await write()
+  if (!attempt.late) return written
   attempt.mayBeStored = false
   throw new TooLate()
 }
