@@ -17,8 +17,9 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   gw_wallets: { wallet: 'id', address: 'id' },
   // An account has 250 at most.
   gw_keys: { id: 'id', lineage_id: 'id', account: 'id' },
-  gw_sessions: { id: 'id', root_id: 'id' },
-  gw_audit: { id: 'id', at: 'time' },
+  // What is in their records stays the same, so they are of other accounts.
+  gw_sessions: { id: 'id', root_id: 'id', account: 'id' },
+  gw_audit: { id: 'id', account: 'id', at: 'time' },
   gw_bills: { id: 'id', created_at: 'time' },
   gw_authorizations: { id: 'id', created_at: 'time' },
   gw_payins: { id: 'id', effect_id: 'id', created_at: 'time' },

@@ -23,4 +23,8 @@ create index {prefix}idempotency_until on {prefix}idempotency (until) where stat
 -- postgres only
 create index {prefix}idempotency_lost on {prefix}idempotency (began, digest) where state = 'running';
 -- both
+
+-- sqlite only
+create index {prefix}idempotency_lost on {prefix}idempotency (began, digest) where state = 'running';
+-- both
 `
