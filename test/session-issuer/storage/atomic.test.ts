@@ -1,7 +1,11 @@
 // A transaction that fails at any of its statements, or at its commit, writes all or nothing: no row without its feed
 // entry and no entry without its row.
-import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  migrateCredentials,
+  postgresCredentials,
+  type SqlCredentialsOptions,
+} from '@gatewright/session-issuer/postgres'
 import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import {
   auditEntry,
@@ -35,9 +39,12 @@ function dying(db: SqlClient, n: number): { db: SqlClient; statements: () => num
 const BACKENDS = {
   Postgres: {
     open: () => openPostgres(1, migrateCredentials),
-    storage: (db: SqlClient) => postgresCredentials(db),
+    storage: (db: SqlClient, options?: SqlCredentialsOptions) => postgresCredentials(db, options),
   },
-  SQLite: { open: () => openSqlite(1, migrateSqlite), storage: (db: SqlClient) => sqliteCredentials(db) },
+  SQLite: {
+    open: () => openSqlite(1, migrateSqlite),
+    storage: (db: SqlClient, options?: SqlCredentialsOptions) => sqliteCredentials(db, options),
+  },
 }
 
 for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
@@ -60,6 +67,33 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
       t.same(await readSqlFeed(db), [])
     }
     t.ok(steps >= 4, `${steps} statements`)
+  })
+
+  t.test(`what is written within a commit of keys is written with it, or not at all, in ${name}`, async t => {
+    const { connections, close } = await open()
+    t.teardown(close)
+    const db = connections[0]!
+    const mark = (id: string, fails: boolean): SqlCredentialsOptions => ({
+      async withinCommit(tx, accountId, { keys }) {
+        const text = `insert into gw_accounts (lane, account, revision) values (0, $1, 1) returning lane`
+        await rows(tx, text, [`${id} ${accountId} ${keys.length}`])
+        if (fails) throw new Error('no')
+      },
+    })
+    const marks = (): Promise<readonly unknown[]> =>
+      rows(db, "select account from gw_accounts where account like 'mark %'")
+    const key = keyRecord('account')
+    const write = { keys: [key], policies: [], feed: [] }
+    await t.rejects(storage(db, mark('mark a', true)).keys.commit(key.accountId, 0, write), /no/)
+    t.same(await storage(db).keys.load(key.accountId), { revision: 0, keys: [] })
+    t.same(await marks(), [])
+    t.equal(await storage(db, mark('mark b', false)).keys.commit(key.accountId, 0, write), true)
+    t.equal(
+      await storage(db, mark('mark c', false)).keys.commit(key.accountId, 0, write),
+      false,
+      'a lost race',
+    )
+    t.same(await marks(), [{ account: 'mark b account 1' }])
   })
 
   t.test(`a revocation that is killed at any step leaves all or nothing in ${name}`, async t => {
