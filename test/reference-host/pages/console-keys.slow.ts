@@ -108,6 +108,9 @@ t.test('makes a key by a template with limits, an end and addresses, and says wh
   )
   await page.locator('.field', { hasText: 'Per month' }).getByRole('button', { name: '200' }).click()
   await page.getByLabel('Number of cards').fill('3')
+  await page.getByLabel('Tell me at').fill('80')
+  await page.getByLabel('Time zone').selectOption('Europe/Berlin')
+  await page.getByLabel('Pays only').fill(`City Power\n0x${'AB'.repeat(20)}`)
   await press(page, 'Add a limit for one kind of operation')
   await page.getByRole('combobox', { name: 'Kind of operation' }).selectOption('bills')
   await page.getByRole('textbox', { name: 'At most', exact: true }).fill('2')
@@ -116,6 +119,9 @@ t.test('makes a key by a template with limits, an end and addresses, and says wh
   await page.getByLabel('On', { exact: true }).check()
   await page.getByLabel('Allowed addresses').fill('127.0.0.1 nowhere')
   await press(page, 'Create key')
+  await page.getByText('Type a wallet, or a kind').waitFor()
+  await page.getByLabel('Pays only').fill(`biller:City Power\n0x${'AB'.repeat(20)}`)
+  await press(page, 'Create key')
   await page.getByText('Choose a day after today.').waitFor()
   await page.getByLabel('Day, UTC').fill('2099-01-01')
   await press(page, 'Create key')
@@ -123,7 +129,7 @@ t.test('makes a key by a template with limits, an end and addresses, and says wh
   await page.getByLabel('Allowed addresses').fill('127.0.0.1 ::1')
   t.match(
     await sentence.innerText(),
-    /200\.00 USD a month\. .*At most 3 new cards in total\. At most 2 bills a month\. Works only from 127\.0\.0\.1, ::1\. Ends 1 Jan 2099\./,
+    /200\.00 USD a month\. Tells you when 80 % of the limit of a day is used\. .*Pays only biller City Power or wallet 0x(?:ab){20}\. At most 3 new cards in total\. At most 2 bills a month\. Days begin at midnight in Europe\/Berlin\. Works only from 127\.0\.0\.1, ::1\. Ends 1 Jan 2099\./,
   )
   const json = JSON.parse(await panel(page, 'JSON')) as object
   await page.getByRole('tab', { name: 'JSON' }).focus()
@@ -155,6 +161,8 @@ t.test('shows no request while a limit is mistyped, and always that which the fo
   const json = page.getByRole('tabpanel', { name: 'JSON' }).locator('pre')
   for (const [label, wrong, right] of [
     ['Per day', '50,00', '50'],
+    ['Tell me at', '101', '80'],
+    ['Pays only', 'everyone', 'country:DE'],
     ['Allowed addresses', '127.0.0', '127.0.0.1'],
   ] as const) {
     await page.getByLabel(label, { exact: true }).fill(wrong)

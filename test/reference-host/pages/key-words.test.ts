@@ -7,6 +7,7 @@ import {
   OPERATION_KINDS,
   operationsWords,
 } from '../../../packages/reference-host/browser/shared/operations.ts'
+import { parsePayees } from '../../../packages/reference-host/browser/helper/key/payees.ts'
 import { parseCount } from '../../../packages/reference-host/browser/helper/key/parse-count.ts'
 import { rightsWords } from '../../../packages/reference-host/browser/helper/key/rights.ts'
 import { createKeyCurl } from '../../../packages/reference-host/browser/helper/key/samples.ts'
@@ -115,6 +116,17 @@ t.test('says to whom a key may pay', t => {
   )
   t.match(says(ALL, { payees: [] }), /Pays nobody\.$/)
   t.notMatch(says(['cards.read'], { payees: [] }), /Pays nobody/, 'nothing of payees where it pays nothing')
+  t.end()
+})
+
+t.test('reads payees, one a line, and gives a wallet its kind', t => {
+  t.same(parsePayees(` biller:City Power\n\n0x${'Ab'.repeat(20)} `), [
+    'biller:City Power',
+    `wallet:0x${'ab'.repeat(20)}`,
+  ])
+  t.same(parsePayees(''), [])
+  t.equal(parsePayees('City Power'), undefined)
+  t.equal(parsePayees('biller:'), undefined)
   t.end()
 })
 

@@ -112,11 +112,15 @@ const states: Readonly<Record<string, PageState>> = {
   'key-form-agent': then(atKey, async ({ page }) => {
     await page.getByLabel('Agent with an allowance').check()
     await page.getByLabel('Number of cards').fill('3')
+    await page.getByLabel('Tell me at').fill('80')
+    await page.getByLabel('Pays only').fill('biller:City Power')
     await page.getByRole('tab', { name: 'curl' }).click()
   }),
   'key-form-wrong': then(atKey, async ({ page }) => {
     await page.getByLabel('Custom').check()
     await page.getByLabel('Per payment').fill('a lot')
+    await page.getByLabel('Tell me at').fill('200')
+    await page.getByLabel('Pays only').fill('everyone')
     await page.getByLabel('write').first().check()
     await press(page, 'Add a limit for one kind of operation')
     await page.getByLabel('Allowed addresses').fill('my office')

@@ -54,6 +54,7 @@ function capWords(
     remaining,
     operations,
     resetsAt,
+    alertAtPercent,
   }: NonNullable<ExplainedRule['cap']>,
   requested: number | undefined,
 ): string {
@@ -73,6 +74,7 @@ function capWords(
       ? []
       : [`${isRolling(window) ? 'first part free' : 'resets'} at ${utcMinute(resetsAt)}`]),
     ...(timeZone === undefined ? [] : [`in ${timeZone}`]),
+    ...(alertAtPercent === undefined ? [] : [`alert at ${alertAtPercent} %`]),
   ].join(', ')
 }
 

@@ -1,10 +1,13 @@
 // AuthZEN Authorization API 1.0: https://openid.net/specs/authorization-api-1_0.html
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
+import { newMoneyUser } from '../../harness/money.ts'
 
 const host = await openTestHost(t)
 const { send } = host
-const user = await bootstrapUser(send)
+const user = await newMoneyUser(send)
+await user.fund(10_000)
 const headers = bearer(user.token)
 const create = async (policy: object, scopes = ['payments.write', 'keys.read']) => {
   const { body } = await send('/user/v1/keys', { headers, body: { scopes, policy } })
@@ -62,6 +65,108 @@ t.test('permits what the policies of a key allow, at the exact amount that is le
     },
   })
   t.match((await evaluate(request({ action: payment() }))).body, { decision: true })
+})
+
+/** Pays a shop with the session of a key. */
+const shop = await newMoneyUser(send)
+const pays = (token: string, amountCents: number) =>
+  send('/user/v1/payments', {
+    body: { to: { walletAddress: shop.address }, amountCents },
+    headers: { ...bearer(token), 'idempotency-key': randomUUID() },
+  })
+const decided = async (id: string, properties: object) =>
+  (await evaluate(request({ subject: { type: 'key', id }, action: { name: 'payments.create', properties } })))
+    .body as unknown as { decision: boolean; context: Json }
+
+t.test('says which payee a policy denies, by every name of the request', async t => {
+  const { id } = await create({ payees: ['country:DE', 'merchant:Corner Shop'], denyPayees: ['mcc:7995'] })
+  const german = { amountCents: 100, payee: ['country:DE', 'mcc:5411'] }
+  t.match(await decided(id, german), {
+    decision: true,
+    context: {
+      rules: [
+        { rule: 'denyPayees', outcome: 'passes' },
+        { rule: 'payees', outcome: 'passes' },
+      ],
+    },
+  })
+  t.match(await decided(id, { ...german, payee: ['country:DE', 'mcc:7995'] }), {
+    decision: false,
+    context: {
+      error: 'policy_blocked',
+      reason_user: { en: /denies payments to country:DE or mcc:7995/ },
+      rules: [
+        { rule: 'denyPayees', outcome: 'blocks', binds: true },
+        { rule: 'payees', binds: false },
+      ],
+    },
+  })
+  t.match(await decided(id, { amountCents: 100, payee: ['country:FR'] }), {
+    decision: false,
+    context: {
+      reason_user: { en: /does not allow payments to country:FR/ },
+      rules: [{ rule: 'denyPayees' }, { rule: 'payees', outcome: 'blocks', binds: true }],
+    },
+  })
+  t.match(await decided(id, { amountCents: 100 }), {
+    decision: false,
+    context: { reason_user: { en: /lists payees, and this payment names none/ } },
+  })
+})
+
+t.test('says what is left of a rolling limit, its alert, and from when on the amount fits', async t => {
+  const limit = { operations: ['payments.*'], window: '24h', maxCents: 1000, alertAtPercent: 80 }
+  const agent = await create({ limits: [limit] })
+  t.match(await pays(agent.token, 400), { status: 200 })
+  const cap = { window: '24h', cap: 1000, used: 400, remaining: 600, alertAtPercent: 80 }
+  t.match(await decided(agent.id, { amountCents: 600 }), {
+    decision: true,
+    context: { rules: [{ rule: 'limits', outcome: 'passes', binds: true, requested: 600, cap }] },
+  })
+  t.match(await decided(agent.id, { amountCents: 601 }), {
+    decision: false,
+    context: {
+      error: 'policy_blocked',
+      reason_user: {
+        en: /10\.00 USD in 24 hours: 6\.00 USD left, 6\.01 USD requested\. This amount fits from /,
+      },
+      rules: [{ outcome: 'blocks', binds: true, cap: { ...cap, resetsAt: /:00:00\.000Z$/ } }],
+    },
+  })
+})
+
+t.test('says in which time zone a limit resets', async t => {
+  const { id } = await create({ dailySpendCapCents: 1000, timeZone: 'Asia/Kathmandu' })
+  t.match(await decided(id, { amountCents: 1001 }), {
+    decision: false,
+    context: {
+      reason_user: { en: /resets at .* UTC, when a new day begins in Asia\/Kathmandu/ },
+      rules: [{ binds: true, cap: { timeZone: 'Asia/Kathmandu', resetsAt: /T18:15:00\.000Z$/ } }],
+    },
+  })
+})
+
+t.test('says that an amount above a threshold waits for an approval', async t => {
+  const { id } = await create({ approveAboveCents: 500, dailySpendCapCents: 1000 })
+  const threshold = { rule: 'approveAboveCents', cap: { window: 'operation', cap: 500 } }
+  t.match((await decided(id, { amountCents: 500 })).decision, true)
+  const above = await decided(id, { amountCents: 501 })
+  t.match(above, {
+    decision: false,
+    context: {
+      error: 'approval_required',
+      reason_user: { en: /above 5\.00 USD .*waits until its owner has approved it: 5\.01 USD requested/ },
+    },
+  })
+  const rules = above.context['rules'] as Json[]
+  t.match(
+    rules.filter(({ binds }) => binds),
+    [{ ...threshold, outcome: 'blocks', requested: 501 }],
+  )
+  t.match(await decided(id, { amountCents: 1001 }), {
+    decision: false,
+    context: { error: 'policy_blocked', reason_user: { en: /limited to 10\.00 USD a day/ } },
+  })
 })
 
 t.test('counts nothing', async t => {

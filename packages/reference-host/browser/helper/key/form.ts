@@ -3,7 +3,7 @@ import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
 import { addressField } from './addresses.ts'
 import { expiryField } from './expiry.ts'
-import { limitFields } from './limit-fields.ts'
+import { payingFields } from './paying-fields.ts'
 import { keyPreview, type KeyRequest } from './preview.ts'
 import { scopeBoxes } from './scopes.ts'
 import type { Policy } from './sentence.ts'
@@ -29,7 +29,7 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
   const templates = templateCards()
   const boxes = scopeBoxes(all)
   const scopesWrong = el('p', { class: 'wrong', id: 'scopes-wrong' })
-  const limits = limitFields()
+  const limits = payingFields()
   const expiry = expiryField()
   const addresses = addressField()
   const preview = keyPreview(all)

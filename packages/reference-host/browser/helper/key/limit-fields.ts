@@ -14,13 +14,13 @@ const CAPS = [
   {
     name: 'day',
     label: 'Per day',
-    help: 'Payments and withdrawals together, from midnight to midnight UTC.',
+    help: 'Payments and withdrawals together, from midnight to midnight.',
     presets: PRESETS,
   },
   {
     name: 'month',
     label: 'Per month',
-    help: 'Everything that is spent in a calendar month, UTC.',
+    help: 'Everything that is spent in a calendar month.',
     presets: [5000, 20_000, 100_000],
   },
   {
@@ -58,21 +58,41 @@ export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): Limi
       ...(isChange && { presets: [] }),
     }),
   }))
-  const cards = countField()
+  const cards = numberField({
+    id: 'cards-most',
+    label: 'Number of cards',
+    unit: 'cards',
+    placeholder: 'No limit',
+    help: 'How many cards it may make in total.',
+    wrongHelp: 'Type a whole number, or leave it empty for no limit.',
+  })
+  const alert = numberField({
+    id: 'alert-percent',
+    label: 'Tell me at',
+    unit: '%',
+    placeholder: 'Never',
+    help: 'A notification when so much of a limit per day or month is used.',
+    wrongHelp: 'Type a whole number from 1 to 100, with a limit per day or per month, or leave it empty.',
+    accepts: percent =>
+      percent >= 1 && percent <= 100 && (['day', 'month', 'withdrawals'] as const).some(hasCap),
+  })
   const rows = limitRows()
   const centsOf = (name: CapName): number | undefined => fields.find(field => field.name === name)?.cents()
+  const hasCap = (name: CapName): boolean => centsOf(name) !== undefined
   const warn = (): void => {
     for (const { name, note, cents } of fields)
       note(higherNote(cents(), now[name]?.cents) || capNote(name, cents(), centsOf('day') ?? now.day?.cents))
   }
   for (const { input } of fields) input.addEventListener('change', warn)
   const peek = (): Policy | undefined => {
-    if (![...fields, cards, ...rows.fields()].every(({ isRight }) => isRight())) return undefined
+    if (![...fields, cards, alert, ...rows.fields()].every(({ isRight }) => isRight())) return undefined
     const [each, day, month, withdrawals] = (['each', 'day', 'month', 'withdrawals'] as const).map(centsOf)
+    const percent = alert.count()
+    const alerting = percent === undefined ? {} : { alertAtPercent: percent }
     const limits: Limit[] = [
       ...(month === undefined
         ? []
-        : [{ operations: MONEY_OPERATIONS, window: 'month', maxCents: month } as const]),
+        : [{ operations: MONEY_OPERATIONS, window: 'month', maxCents: month, ...alerting } as const]),
       ...(cards.count() === undefined
         ? []
         : [{ operations: CARD_OPERATIONS, window: 'total', maxCount: cards.count() ?? 0 } as const]),
@@ -82,6 +102,7 @@ export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): Limi
       ...(each === undefined ? {} : { maxAuthAmountCents: each }),
       ...(day === undefined ? {} : { dailySpendCapCents: day }),
       ...(withdrawals === undefined ? {} : { dailyWithdrawalCapCents: withdrawals }),
+      ...(day === undefined && withdrawals === undefined ? {} : alerting),
       ...(limits.length === 0 ? {} : { limits }),
     }
   }
@@ -89,7 +110,7 @@ export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): Limi
     element: el(
       'div',
       { class: 'limit-fields' },
-      el('div', { class: 'caps' }, ...fields.map(({ element }) => element), cards.element),
+      el('div', { class: 'caps' }, ...fields.map(({ element }) => element), cards.element, alert.element),
       rows.element,
     ),
     propose(values) {
@@ -99,7 +120,7 @@ export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): Limi
     peek,
     read() {
       warn()
-      const wrong = [...fields, cards, ...rows.fields()].filter(field => !field.check())
+      const wrong = [...fields, cards, alert, ...rows.fields()].filter(field => !field.check())
       wrong[0]?.input.focus()
       return wrong.length > 0 ? undefined : peek()
     },
@@ -119,29 +140,50 @@ export function higherNote(cents: number | undefined, now: number | undefined): 
   return 'Not lower than what binds now, so it changes nothing. To allow more, create another key.'
 }
 
-/** A field for the number of cards. */
-function countField() {
-  const wrong = el('p', { class: 'wrong', id: 'cards-most-wrong' })
+/** What a field for a whole number shows, and which numbers it accepts beside an empty field. */
+interface NumberFieldOptions {
+  readonly id: string
+  readonly label: string
+  readonly unit: string
+  readonly placeholder: string
+  readonly help: string
+  readonly wrongHelp: string
+  readonly accepts?: (count: number) => boolean
+}
+
+/** Makes a field for a whole number that may be left empty. */
+function numberField({
+  id,
+  label,
+  unit,
+  placeholder,
+  help,
+  wrongHelp,
+  accepts = () => true,
+}: NumberFieldOptions) {
+  const wrong = el('p', { class: 'wrong', id: `${id}-wrong` })
   const input = el('input', {
     class: 'input',
-    id: 'cards-most',
+    id,
     type: 'text',
     inputmode: 'numeric',
     autocomplete: 'off',
-    placeholder: 'No limit',
-    'aria-describedby': 'cards-most-help cards-most-wrong',
+    placeholder,
+    'aria-describedby': `${id}-help ${id}-wrong`,
   })
   const element = el(
     'div',
     { class: 'field' },
-    el('label', { for: 'cards-most' }, 'Number of cards'),
-    el('div', { class: 'money-input' }, input, el('span', {}, 'cards')),
-    el('p', { class: 'help', id: 'cards-most-help' }, 'How many cards it may make in total.'),
+    el('label', { for: id }, label),
+    el('div', { class: 'money-input' }, input, el('span', {}, unit)),
+    el('p', { class: 'help', id: `${id}-help` }, help),
     wrong,
   )
   const count = (): number | undefined => parseCount(input.value)
-  const isRight = (): boolean => input.value.trim() === '' || count() !== undefined
-  const help = 'Type a whole number, or leave it empty for no limit.'
-  const check = (): boolean => markField({ input, wrong, isRight: isRight(), help })
+  const isRight = (): boolean => {
+    const typed = count()
+    return input.value.trim() === '' || (typed !== undefined && accepts(typed))
+  }
+  const check = (): boolean => markField({ input, wrong, isRight: isRight(), help: wrongHelp })
   return { element, input, count, isRight, check }
 }
