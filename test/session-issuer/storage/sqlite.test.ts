@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
+import { fromSqlite, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
 import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import {
   auditContract,
@@ -14,6 +15,7 @@ import {
   keyRecord,
   sessionRecord,
 } from '#packages/session-issuer/dist/testing/sample-records.js'
+import Database from 'libsql'
 import t from 'tap'
 import { withAwaitedQueries } from '../../harness/databases/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
@@ -154,5 +156,41 @@ t.test('throws a fault where the database returns another revision than the next
     const fault = { name: 'Fault', code: 'ERR_STORE_REPLY' }
     await t.rejects(wrong.keys.commit('acc', current, write), fault)
     await t.rejects(wrong.signingKeys.replace(current, []), fault)
+  }
+})
+
+t.test('no statement reads the rows of other accounts of a lane', async t => {
+  const database = new Database(':memory:')
+  t.teardown(() => database.close())
+  const db = fromSqlite(database)
+  await migrateCredentials(db)
+  const texts = new Set<string>()
+  const noting = (on: SqlQueries): SqlQueries => ({
+    ...on,
+    query(text, values) {
+      texts.add(text)
+      return on.query(text, values)
+    },
+  })
+  const noted: SqlClient = {
+    ...noting(db),
+    transaction: (work, options) => db.transaction(tx => work(noting(tx) as SqlTransaction), options),
+  }
+  const { keys, sessions } = sqliteCredentials(noted)
+  const root = sessionRecord({ accountId: 'acc' })
+  await sessions.insert(root, [])
+  await sessions.insert(childOf(root), [])
+  await sessions.list('acc', 10, root.issuedAt)
+  await sessions.revoke(root.sessionId, root.issuedAt)
+  await sessions.revokeAccount('acc', 10, root.issuedAt)
+  await sessions.collect(10, root.expiresAt + GRACE_MS + FEED_RETENTION_MS)
+  await keys.load('acc')
+  await keys.collect(10, root.issuedAt)
+  t.ok(texts.size >= 10, `${texts.size} statements`)
+  for (const text of texts) {
+    const plain = text.replaceAll(/\$\d+/g, 'null')
+    const plan = database.prepare(`explain query plan ${plain}`).all() as { readonly detail: string }[]
+    const details = plan.map(({ detail }) => detail)
+    t.notMatch(details.join('; '), /\(lane=\?\)|SCAN gw_(?:keys|sessions)/, text)
   }
 })

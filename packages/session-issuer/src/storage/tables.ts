@@ -2,6 +2,7 @@
 export const DDL = `-- version 1
 -- The lane of the revocation feed, 0 to 31, is computed from the route of the account, with which every id begins. Rows of an account and its
 -- entries in the feed lie together, so that a revocation is one commit on one machine.
+-- No primary key begins with it but that of accounts: SQLite would read a whole lane by it rather than use the index of an account.
 create table {prefix}accounts (
   lane {id} not null,
   account {id} not null,
@@ -19,7 +20,7 @@ create table {prefix}keys (
   last_used_at bigint,
   ended_at bigint,
   record text not null,
-  primary key (lane, id)
+  primary key (id, lane)
 ) {without rowid} {by lane};
 
 create index {prefix}keys_account on {prefix}keys (lane, account);
@@ -33,7 +34,7 @@ create table {prefix}key_policies (
   id {id} not null,
   lineage_id {id} not null,
   document text not null,
-  primary key (lane, id, lineage_id)
+  primary key (id, lane, lineage_id)
 ) {without rowid} {by lane};
 
 create index {prefix}key_policies_lineage_id on {prefix}key_policies (lane, lineage_id);
@@ -47,7 +48,7 @@ create table {prefix}sessions (
   expires_at bigint not null,
   revoked_at bigint,
   record text not null,
-  primary key (lane, id)
+  primary key (id, lane)
 ) {without rowid} {by lane};
 
 -- Of live sessions only, and with the id: a page reads neither revoked ones nor all of those that end at one instant.
@@ -62,7 +63,7 @@ create table {prefix}session_policies (
   id {id} not null,
   session_id {id} not null,
   document text not null,
-  primary key (lane, id)
+  primary key (id, lane)
 ) {without rowid} {by lane};
 
 create index {prefix}session_policies_session_id on {prefix}session_policies (lane, session_id);
@@ -94,7 +95,7 @@ create table {prefix}audit (
   at bigint not null,
   expires_at bigint not null,
   entry text not null,
-  primary key (lane, id)
+  primary key (id, lane)
 ) {without rowid} {by lane};
 
 create index {prefix}audit_account on {prefix}audit (lane, account, at, id);
