@@ -55,17 +55,32 @@ function reservationRead(
   { counters, holds }: { readonly counters: string; readonly holds: string },
 ): ReturnType<typeof selectCounters> {
   const columns = 'counter, used, held, null as items'
-  const { text, values } = selectCounters(stores, { columns, table: counters, first: 3 })
+  // The database adds buckets up faster than their rows are read. What each has matters only to a denial.
+  const summed = 'min(counter) as counter, sum(used) as used, sum(held) as held, null as items'
+  const { text, values } = selectCounters(stores, { columns, summed, table: counters, first: 3 })
   const hold = `select hold as counter, 0 as used, 0 as held, items from ${holds} where account = $1 and hold = $2`
   return { text: `${hold} union all ${text}`, values }
 }
 
-const over = (index: number, { used, buckets }: CounterUsage): ReserveOutcome => ({
-  outcome: 'over',
-  index,
-  used,
-  ...(buckets === undefined ? {} : { buckets }),
-})
+/** Where the counters of an account are read. */
+interface AccountCounters {
+  readonly tx: SqlQueries
+  readonly prefix: string
+  readonly accountId: string
+}
+
+/** Makes the outcome of the item at `index`, which would exceed its cap. Reads what each of its buckets has. */
+async function over(
+  { tx, prefix, accountId }: AccountCounters,
+  items: readonly SpendItem[],
+  usage: readonly CounterUsage[],
+  index: number,
+): Promise<ReserveOutcome> {
+  const { counter, buckets } = items[index] as SpendItem
+  const [exact] = buckets ? await counterUsage(tx, prefix, accountId, [{ counter, buckets }]) : []
+  const { used } = usage[index] as CounterUsage
+  return { outcome: 'over', index, used, ...(exact?.buckets ? { buckets: exact.buckets } : {}) }
+}
 
 /**
  * Stores spend counters by plain statements. `reserve`, `settle` and `release` are one transaction each, or run in the `tx` that is
@@ -125,7 +140,7 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
         if (stored) return { outcome: 'held', used: before }
         const after = items.map(({ amount }, index) => (before[index] as number) + amount)
         const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
-        if (index >= 0) return over(index, usage[index] as CounterUsage)
+        if (index >= 0) return over({ tx, prefix, accountId }, items, usage, index)
         const keys = stores.map(currentKey)
         const charged = items.flatMap(({ amount, expiresAt }, n) => [
           keys[n] as string,

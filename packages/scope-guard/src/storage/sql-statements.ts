@@ -38,26 +38,35 @@ export function storedCounter({ counter, buckets }: Pick<SpendItem, 'counter' | 
   return { digest: keyDigest(counter), buckets }
 }
 
+/** What is read of counters. `summed` replaces `columns` for a counter that rolls, where its buckets are read as one row. */
+interface CounterColumns {
+  readonly columns: string
+  readonly summed?: string
+  readonly table: string
+  readonly first: number
+}
+
 /**
  * Writes the part of a statement that reads the rows of counters of the account `$1`: `columns` of the table. The buckets of a counter
  * are beside each other in the primary key. Its values are given from the place `first` on.
  */
 export function selectCounters(
   counters: readonly StoredCounter[],
-  { columns, table, first }: { readonly columns: string; readonly table: string; readonly first: number },
+  { columns, summed = columns, table, first }: CounterColumns,
 ): { readonly text: string; readonly values: readonly string[] } {
   const plain = counters.filter(({ buckets }) => buckets === undefined).map(({ digest }) => digest)
   const values = [...plain]
-  const conditions = plain.length === 0 ? [] : [`counter in (${placesOf(plain.length, first)})`]
+  const select = (what: string, condition: string): string =>
+    `select ${what} from ${table} where account = $1 and ${condition}`
+  const parts = plain.length === 0 ? [] : [select(columns, `counter in (${placesOf(plain.length, first)})`)]
   for (const { digest, buckets } of counters) {
     if (buckets === undefined) continue
     const place = first + values.length
-    conditions.push(`counter between $${place} and $${place + 1}`)
+    const some = summed === columns ? '' : ' having count(*) > 0'
+    parts.push(select(summed, `counter between $${place} and $${place + 1}${some}`))
     values.push(bucketKey(digest, buckets.oldest), bucketKey(digest, buckets.newest))
   }
-  const select = (condition: string): string =>
-    `select ${columns} from ${table} where account = $1 and ${condition}`
-  return { text: conditions.map(select).join(' union all '), values }
+  return { text: parts.join(' union all '), values }
 }
 
 /** Implements `SpendStorage.usage` in one statement: the usage of each counter in the order given, zeros if it has no row. */
