@@ -72,6 +72,11 @@ for (const store of ['postgres', 'sqlite'] as const) {
     const stopKilling = fleet.killing(randomOf(SEED + 1), size === 1 ? 3000 : 1500)
     const outages = new AbortController()
     const outage = provideBadly(`${journal}.down`, randomOf(SEED + 2), outages.signal)
+    // Before the folder of its file goes, also when the test has failed.
+    t.teardown(async () => {
+      outages.abort()
+      await outage
+    })
     const done: Record<string, number> = {}
     let begun = 0
     const lane = async (client: Client, random: Random): Promise<void> => {

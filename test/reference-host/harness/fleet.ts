@@ -17,7 +17,8 @@ export interface Fleet {
   stop(): Promise<string>
 }
 
-const MAX_TRIES = 300
+/** Of a request: five minutes, since a busy machine may need many seconds to start a host again. */
+const MAX_TRIES = 3000
 
 /** Starts `size` hosts at once, an even number or one. `script` replaces the one of `npm start`. */
 export async function startFleet(
