@@ -26,8 +26,10 @@ const ApprovalSchema = Type.Object(
   },
   component('Approval', 'A payment that waits for the owner of the account, or was decided'),
 )
+/** The largest `mostOpen` that a guard may have. */
+const MOST_OPEN = 100
 const List = Type.Object(
-  { approvals: Type.Array(ApprovalSchema) },
+  { approvals: Type.Array(ApprovalSchema, { maxItems: MOST_OPEN }) },
   component('ApprovalList', 'The open approvals that the caller may decide, oldest first'),
 )
 const Decided = Type.Object({ approval: ApprovalSchema }, component('DecidedApproval', 'The approval'))

@@ -92,8 +92,11 @@ function grid(top: number): HTMLElement[] {
   })
 }
 
-/** Returns the amount at the top of a plot: the next one whose lines are at round amounts, and not below 1 cent a line. */
-function plotTop(most: number): number {
+/**
+ * Returns the amount at the top of a plot: the next one whose lines are at round amounts, and not below 1 cent a line.
+ * @public For its test, which loads the built file.
+ */
+export function plotTop(most: number): number {
   const line = Math.max(1, most / LINES)
   const unit = 10 ** Math.floor(Math.log10(line))
   const factor = [1, 2, 2.5, 5, 10].find(each => each * unit >= line) ?? 10
