@@ -45,7 +45,9 @@ t.test('a policy with payees lets money go to these alone', async t => {
     rule: 'payees',
     policyId: 'p0',
     payee: 'account:b',
-    message: 'A policy of this key does not allow payments to account:b.',
+    allowed: 2,
+    message:
+      'A policy of this key allows payments to 2 payees, not to account:b. The owner of the key can add it.',
   })
   t.match(await details(payee('ACCOUNT:A')), { rule: 'payees' }, 'another spelling is another payee')
   t.match(await details(spend), { rule: 'payees', payee: undefined }, 'a spend that names none')
@@ -56,7 +58,9 @@ t.test('a policy with denyPayees lets money go to all others, and to none that i
   t.equal(await details(payee('account:a')), true)
   t.match(await details(payee(['merchant:x', 'country:RU'])), {
     rule: 'denyPayees',
-    message: 'A policy of this key denies payments to merchant:x or country:RU.',
+    payee: ['merchant:x', 'country:RU'],
+    denied: ['country:RU'],
+    message: 'A policy of this key denies payments to country:RU. The owner of the key can allow them.',
   })
   t.match(await details(spend), {
     rule: 'denyPayees',

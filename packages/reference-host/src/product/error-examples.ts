@@ -93,12 +93,15 @@ export const ruleExamples: Readonly<Record<keyof typeof ruleMeanings, ErrorExamp
   allowedIps: { message: 'A policy of this key does not allow requests from this address.' },
   allowCardSecrets: { message: 'A policy of this key does not allow card numbers to be shown.' },
   denyPayees: {
-    message: 'A policy of this key denies payments to country:RU.',
+    message: 'A policy of this key denies payments to country:RU. The owner of the key can allow them.',
     payee: ['merchant:m_1', 'mcc:5411', 'country:RU'],
+    denied: ['country:RU'],
   },
   payees: {
-    message: 'A policy of this key does not allow payments to account:acc_5Qz.',
+    message:
+      'A policy of this key allows payments to 2 payees, not to account:acc_5Qz. The owner of the key can add it.',
     payee: 'account:acc_5Qz',
+    allowed: 2,
   },
   maxAuthAmountCents: {
     message: 'One payment with this key is limited to 10.00 USD: 15.00 USD requested.',

@@ -11,6 +11,8 @@ export function blockMessage({
   limit,
   requested,
   payee,
+  denied,
+  allowed,
   mostOpen,
   window,
   remaining,
@@ -29,11 +31,13 @@ export function blockMessage({
     case 'allowCardSecrets':
       return 'A policy of this key does not allow card numbers to be shown.'
     case 'denyPayees':
-      return payee === undefined ? NO_PAYEE : `A policy of this key denies payments to ${named(payee)}.`
+      return payee === undefined
+        ? NO_PAYEE
+        : `A policy of this key denies payments to ${named(denied)}. The owner of the key can allow them.`
     case 'payees':
       return payee === undefined
         ? NO_PAYEE
-        : `A policy of this key does not allow payments to ${named(payee)}.`
+        : `A policy of this key allows payments to ${allowed === 1 ? '1 payee' : `${String(allowed)} payees`}, not to ${named(payee)}. The owner of the key can add it.`
     case 'currency':
       return 'The limits of this key are in US dollars, and there is no rate for this currency.'
     case 'approveAboveCents': {

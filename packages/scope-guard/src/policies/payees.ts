@@ -43,9 +43,11 @@ export function compilePayees(policies: readonly StoredPolicy[]): PayeeLists {
   const results = (payee: string | readonly string[] | undefined): PredicateResult[] => {
     const given = namesOf(payee)
     return lists.map(({ rule, policyId, names }) => {
-      const isListed = given.some(name => names.has(name))
-      const blocks = given.length === 0 || isListed === (rule === 'denyPayees')
-      return { block: { rule, policyId, ...(payee === undefined ? {} : { payee }) }, blocks }
+      const found = given.filter(name => names.has(name))
+      const denies = rule === 'denyPayees'
+      const blocks = given.length === 0 || found.length > 0 === denies
+      const named = payee === undefined ? {} : { payee, ...(denies ? { denied: found } : {}) }
+      return { block: { rule, policyId, ...named, ...(denies ? {} : { allowed: names.size }) }, blocks }
     })
   }
   return {
