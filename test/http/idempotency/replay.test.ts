@@ -64,10 +64,10 @@ const perOperationOnly = (policies: Record<string, Policy>): Record<string, Poli
       const { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, ...rest } = policy
       // A stored response names no payee: that was decided when the money moved, and so was what had to be approved.
       const { payees: _payees, denyPayees: _denied, approveAboveCents: _asks, ...kept } = rest
-      return [
-        id,
-        { ...kept, ...(limits && { limits: limits.filter(({ window }) => window === 'operation') }) },
-      ]
+      const perOperation = limits?.filter(
+        ({ window, approveAboveCents }) => window === 'operation' && approveAboveCents === undefined,
+      )
+      return [id, { ...kept, ...(perOperation && { limits: perOperation }) }]
     }),
   )
 
@@ -79,8 +79,9 @@ const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
     name => name in caps,
   ) ||
   limits.some(
-    ({ maxCents, operations }) =>
-      maxCents !== undefined && operations.some(each => /^withdrawals\.(?:\*|create)$/.test(each)),
+    ({ maxCents, approveAboveCents, operations }) =>
+      (maxCents ?? approveAboveCents) !== undefined &&
+      operations.some(each => /^withdrawals\.(?:\*|create)$/.test(each)),
   )
 
 t.test(
