@@ -162,7 +162,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   },
   'user subscriptions.payin': {
     keeps: 'a pay-in with 4 KiB of members, its hold and history',
-    bytes: 9300,
+    bytes: 9400,
     limit: 'account',
     most: 100,
     paired: true,
@@ -170,7 +170,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   },
   'user subscriptions.checkout': {
     keeps: 'a subscription and its pay-in, as above',
-    bytes: 10_100,
+    bytes: 10_200,
     limit: 'account',
     most: 100,
     paired: true,
@@ -192,8 +192,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     keeps: 'a ledger transfer, a transaction and an event, in place of a hold',
     bytes: 1000,
   },
-  'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1400, until: DAY },
-  'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1600 },
+  'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1500, until: DAY },
+  'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1700 },
   'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 3400 },
   'user payments.create': {
     ...account,
@@ -203,7 +203,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   },
   'user approvals.approve': { ...decided, keeps: 'an event, an audit row, and who approved' },
   'user approvals.deny': { ...decided, keeps: 'an event, an audit row, and who denied' },
-  'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 2900 },
+  'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 3000 },
   'user bills.pay': {
     ...account,
     keeps: 'a ledger transfer, a transaction, an event',
@@ -216,8 +216,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'partner cards.simulateClearing': { ...authorization, keeps: 'an event and a transfer', bytes: 3300 },
   'user cards.simulateReversal': { ...authorization, keeps: 'an event, in place of a hold', bytes: 300 },
   'partner cards.simulateReversal': { ...authorization, keeps: 'an event', bytes: 3400 },
-  'user cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 4400 },
-  'partner cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 4400 },
+  'user cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 4500 },
+  'partner cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 4500 },
   'user cards.create': {
     ...account,
     keeps: 'a card, four notes of 684 characters, policies (24 KiB at most)',
@@ -237,7 +237,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user cards.change': {
     limit: 'account',
     keeps: 'an event; the notes, in place and in the response',
-    bytes: 7300,
+    bytes: 7400,
     until: GOOD,
   },
   'partner cards.change': {
@@ -250,7 +250,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'partner cards.openSecrets': { ...nothing, limit: 'account' },
   'user cards.reveal': { ...account, keeps: 'an event', bytes: 600 },
   'partner cards.reveal': { ...account, keeps: 'an event', bytes: 600 },
-  'user cards.propose': { limit: 'account', keeps: 'the response', bytes: 1100, until: DAY },
+  'user cards.propose': { limit: 'account', keeps: 'the response', bytes: 1200, until: DAY },
   'user cards.execute': {
     ...account,
     keeps: 'a card, a note, policies (24 KiB at most)',
@@ -259,7 +259,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     requiresIdentity: true,
     until: `${GOOD}; counted with cards.create`,
   },
-  'user cards.cancel': { ...account, keeps: 'an event and the response', bytes: 4400 },
+  'user cards.cancel': { ...account, keeps: 'an event and the response', bytes: 4500 },
   'partner cards.cancel': { ...account, keeps: 'an event', bytes: 600 },
   'user folders.create': {
     ...account,
@@ -277,17 +277,17 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     ...account,
 
     keeps: 'a deposit, 20 waiting at a time; without requirements in a sandbox, play money',
-    bytes: 2800,
+    bytes: 2900,
     requiresIdentity: true,
   },
   'partner deposits.create': {
     ...account,
     keeps: 'a deposit, 20 waiting at a time',
-    bytes: 2800,
+    bytes: 2900,
     requiresIdentity: true,
   },
-  'user deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 4000 },
-  'partner deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 4000 },
+  'user deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 4100 },
+  'partner deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 4100 },
   'user withdrawals.create': {
     ...account,
 
