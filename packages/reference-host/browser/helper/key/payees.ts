@@ -1,49 +1,15 @@
-import { el } from '../../shared/dom.ts'
-import { markField } from './mark-field.ts'
-
-/** The field for those whom a key may pay. */
-export interface PayeeField {
-  readonly element: HTMLElement
-  /** The names of payees; undefined if one is wrong. */
-  read(): readonly string[] | undefined
-  /** Marks a wrong name and focuses the field. Returns whether all are right. */
-  check(): boolean
-}
+import { listField, type ListField } from './list-field.ts'
 
 /** Makes the field for those whom a key may pay. Empty: everyone. */
-export function payeeField(): PayeeField {
-  const input = el('textarea', {
-    class: 'input mono',
+export function payeeField(): ListField {
+  return listField({
     id: 'payees',
-    rows: 2,
-    spellcheck: false,
-    autocomplete: 'off',
+    label: 'Pays only',
     placeholder: 'Everyone',
-    'aria-describedby': 'payees-help payees-wrong',
+    help: 'One a line: a wallet, biller:City Power, merchant:Corner Shop, country:DE, mcc:5411 or plan:basic.',
+    correction: 'Type a wallet, or a kind, a colon and a name, such as biller:City Power.',
+    parse: parsePayees,
   })
-  const wrong = el('p', { class: 'wrong', id: 'payees-wrong' })
-  const read = (): readonly string[] | undefined => parsePayees(input.value)
-  return {
-    element: el(
-      'div',
-      { class: 'field' },
-      el('label', { for: 'payees' }, 'Pays only'),
-      input,
-      el(
-        'p',
-        { class: 'help', id: 'payees-help' },
-        'One a line: a wallet, biller:City Power, merchant:Corner Shop, country:DE, mcc:5411 or plan:basic.',
-      ),
-      wrong,
-    ),
-    read,
-    check() {
-      const help = 'Type a wallet, or a kind, a colon and a name, such as biller:City Power.'
-      const isRight = markField({ input, wrong, isRight: read() !== undefined, help })
-      if (!isRight) input.focus()
-      return isRight
-    },
-  }
 }
 
 const WALLET = /^0x[\da-f]{40}$/i
