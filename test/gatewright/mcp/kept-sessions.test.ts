@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { createWorld } from '../world.ts'
 import { answerOf, callOf, denialOf, messageOf, payment, type Sent } from './shop.ts'
 
-const MOST_OF_ONE_KEY = 16
+const MOST_OF_ONE_ACCOUNT = 16
 const HELLO = {
   protocolVersion: '2025-11-25',
   capabilities: { elicitation: {} },
@@ -225,10 +225,11 @@ t.test('a call whose stream broke runs to its end, and a call with a new id gets
 })
 
 t.test(
-  'the least recently used session of a key ends when it begins one too many, and those of others stay',
+  'an account that begins one session too many, by whichever key, ends its least recently used one, and none of others',
   async t => {
     const served = createServer()
     const token = await served.world.token('payments.read')
+    const anotherKey = await served.world.token('payments.read', 'auth0|ann', { azp: 'another shop' })
     const other = await served.world.token('payments.read', 'auth0|bob')
     const ping = async (id: string | null, of: string): Promise<number> => {
       const response = await served.serve(messageOf('ping', {}, within(id, of)))
@@ -237,11 +238,12 @@ t.test(
     }
     const idOfOther = await begin(served, other)
     const ids: (string | null)[] = []
-    for (let n = 0; n < MOST_OF_ONE_KEY; n++) ids.push(await begin(served, token))
+    for (let n = 0; n < MOST_OF_ONE_ACCOUNT; n++) ids.push(await begin(served, token))
     t.equal(await ping(ids[0] as string, token), 200)
-    const newest = await begin(served, token)
+    const newest = await begin(served, anotherKey)
     t.equal(await ping(ids[1] as string, token), 404)
-    for (const id of [ids[0], ids[2], newest]) t.equal(await ping(id as string, token), 200)
+    for (const id of [ids[0], ids[2]]) t.equal(await ping(id as string, token), 200)
+    t.equal(await ping(newest, anotherKey), 200)
     t.equal(await ping(idOfOther, other), 200)
   },
 )

@@ -23,7 +23,7 @@ export interface McpOptions<Env = unknown> extends ToolServer<Env> {
   /** Host names of the pages that may call the server from a browser. Default: those of this machine. A request without `Origin` is of no page. */
   readonly origins?: readonly string[]
   /**
-   * Keeps up to 1,000 sessions of clients of revision 2025-11-25 in the memory of this process, 16 for each key, about 150 KB each, so that a tool can ask its client
+   * Keeps up to 1,000 sessions of clients of revision 2025-11-25 in the memory of this process, 16 for each account, about 150 KB each, so that a tool can ask its client
    * while it runs. All messages of such a client must then come to this process; after a restart it initializes again. Default false: any process
    * serves any message, and only clients of 2026-07-28 can be asked.
    */

@@ -10,8 +10,8 @@ import { LRUCache } from 'lru-cache'
 
 /** Sessions that are kept. Beyond, the one that was used least recently ends. */
 const MOST = 1000
-/** Of them, those of one key of an account. */
-const MOST_OF_ONE_KEY = 16
+/** Of them, those of one account, whichever of its keys they have: nobody ends the sessions of others by making keys. */
+const MOST_OF_ONE_ACCOUNT = 16
 /** JSON-RPC code and message of the SDK for a session that is not there. A client of the protocol then initializes again. */
 const NOT_FOUND = { code: -32001, message: 'Session not found' }
 
@@ -19,6 +19,7 @@ interface KeptSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
   /** Whose messages it takes. */
   readonly owner: string
+  readonly accountId: string
 }
 
 /** A message whose sender has a session of the gate. */
@@ -53,13 +54,14 @@ export function keptSessions(
     options: HandleRequestOptions,
   ): Promise<Response> {
     const owner = ownerOf(session)
+    const { accountId } = session
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized(id) {
-        const own = [...kept.rkeys()].filter(other => kept.peek(other)?.owner === owner)
+        const own = [...kept.rkeys()].filter(other => kept.peek(other)?.accountId === accountId)
         const [oldest] = own
-        if (oldest !== undefined && own.length >= MOST_OF_ONE_KEY) kept.delete(oldest)
-        kept.set(id, { transport, owner })
+        if (oldest !== undefined && own.length >= MOST_OF_ONE_ACCOUNT) kept.delete(oldest)
+        kept.set(id, { transport, owner, accountId })
       },
       onsessionclosed: id => void kept.delete(id),
     })
