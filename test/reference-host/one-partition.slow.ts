@@ -174,8 +174,8 @@ const REFUSED: readonly (readonly [why: string, refused: string, runs: string])[
   ],
   [
     'has a correlated query on several shards beside a reference table',
-    `select lane from gw_event_lanes lanes where exists (select 1 from gw_events where waiting_lane = lanes.lane)`,
-    'select distinct waiting_lane as lane from gw_events where waiting_lane is not null order by lane',
+    `select lane from gw_event_lanes lanes where exists (select 1 from gw_waiting_events w where w.lane = lanes.lane)`,
+    'select distinct lane from gw_waiting_events order by lane',
   ],
   [
     'has a correlated query on several shards beside a reference table',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rows } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/host'
 import fc from 'fast-check'
@@ -171,4 +171,45 @@ onBothDatabases('hosts that delete at the same time delete different events', as
   )
   // Citus cannot skip locked rows: hosts choose the same ones there, and all but one delete none.
   if (!ON_CITUS) t.same(left, [])
+})
+
+/** Takes the events that wait, of all lanes. */
+async function takeAll(db: SqlClient, limit = 100): Promise<string[]> {
+  const taken = []
+  for (const lane of await events.waitingLanes(db))
+    taken.push(...(await db.transaction(tx => events.takeWaiting(tx, lane, limit))))
+  return taken.map(({ id }) => id)
+}
+
+onBothDatabases('an event waits to be published once it is committed', async (t, { dbs: [db] }) => {
+  const lost = db.transaction(async tx => {
+    await events.record(tx, locked, NOW)
+    throw new Error('rolled back')
+  })
+  await t.rejects(lost, /rolled back/)
+  t.same(await takeAll(db), [])
+  const once = { ...locked, subject: { kind: 'limit', id: 'day' } }
+  await db.transaction(async tx => {
+    await events.record(tx, locked, NOW)
+    await events.recordOnce(tx, once, NOW)
+  })
+  await db.transaction(tx => events.recordOnce(tx, once, NOW + 1))
+  const [first] = await events.history(db, 'ann', card)
+  const [second, ...others] = await events.history(db, 'ann', once.subject)
+  t.same(others, [])
+  const undone = db.transaction(async tx => {
+    for (const lane of await events.waitingLanes(tx)) await events.takeWaiting(tx, lane, 100)
+    throw new Error('not published')
+  })
+  await t.rejects(undone, /not published/)
+  t.same(await takeAll(db, 1), [first?.id], 'the oldest first')
+  t.same(await takeAll(db), [second?.id], 'one that is recorded once waits once')
+  t.same(await takeAll(db), [])
+})
+
+onBothDatabases('an event that was deleted waits no more', async (t, { dbs: [db] }) => {
+  await db.transaction(tx => events.record(tx, locked, NOW))
+  await events.collect(db, 10, NOW + 1)
+  t.same(await takeAll(db), [])
+  t.same(await events.waitingLanes(db), [])
 })

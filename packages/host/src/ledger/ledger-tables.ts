@@ -34,8 +34,8 @@ create table {prefix}ledger_references (
 ) {without rowid} {lookup by transfer_id};
 
 -- postgres only
--- For checks of what was added since the last one.
-create index {prefix}ledger_legs_at on {prefix}ledger_legs (created_at);
+-- For checks of what was added since the last one. Legs are added in the order of time and never deleted, so ranges of pages are enough.
+create index {prefix}ledger_legs_at on {prefix}ledger_legs using brin (created_at) with (autosummarize = on);
 
 -- One row, for checks of the ledger: transfers that were made before this instant were found right.
 create table {prefix}ledger_position (

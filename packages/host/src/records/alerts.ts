@@ -1,5 +1,5 @@
 import type { Clock } from '@gatewright/kernel'
-import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { GuardOptions, SpendStorage } from '@gatewright/scope-guard'
 import { events } from './events.ts'
 
@@ -8,11 +8,14 @@ const MAX_NAMED = 8
 
 /** Spend counters, with the transaction or the database that they are counted in. */
 interface CountedIn extends SpendStorage {
-  readonly db: SqlQueries
+  readonly db: SqlClient | SqlQueries
 }
 
 /** Makes the spend counters of a transaction or of the database, so that their alerts are recorded there too. */
-export function spendsIn(db: SqlQueries, spend: (db: SqlQueries) => SpendStorage): CountedIn {
+export function spendsIn(
+  db: SqlClient | SqlQueries,
+  spend: (db: SqlClient | SqlQueries) => SpendStorage,
+): CountedIn {
   return { ...spend(db), db }
 }
 
@@ -33,6 +36,7 @@ export function alertRecorder(clock: Clock): NonNullable<GuardOptions['onAlert']
       // A window without an end: if its event were deleted, the next amount would record it again.
       keep: alert.resetsAt === null,
     }
-    return events.recordOnce(db, event, clock.now())
+    const record = (tx: SqlQueries): Promise<void> => events.recordOnce(tx, event, clock.now())
+    return 'transaction' in db ? db.transaction(record) : record(db)
   }
 }

@@ -1,6 +1,6 @@
 import { laneOfAccount } from '@gatewright/session-issuer/internal'
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { deleteDue } from './delete-due.ts'
@@ -68,21 +68,27 @@ export const EVENT_LANES = 16
 /** The lane of an account: that of the revocation feed, which has twice as many. Lanes have equally many accounts. */
 const eventLaneOf = (accountId: string): number => laneOfAccount(accountId) % EVENT_LANES
 
-const COLUMNS = `(id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept,
-    waiting_lane)`
+const COLUMNS =
+  '(id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept)'
 const INSERT_FIRST = `insert into gw_events ${COLUMNS}
-  values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11, $12)`
+  values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11)`
 const INSERT = `insert into gw_events ${COLUMNS}
   select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), coalesce(max(number), 0) + 1,
     cast($5 as text), cast($6 as text), cast($7 as text), cast($8 as bigint), cast($9 as text), cast($10 as bigint),
-    cast($11 as integer), cast($12 as integer)
+    cast($11 as integer)
   from gw_events where account_id = $2 and subject_kind = $3 and subject_id = $4`
 const INSERT_ONCE = `${INSERT_FIRST} on conflict (account_id, subject_kind, subject_id, number) do nothing`
 const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where account_id = $2 and id = $3 returning ${records.columns}`
 
-const END_WAIT = 'update gw_events set waiting_lane = null where account_id = $1 and id = $2'
+/** Lets an event wait to be published, if it was recorded. The parameters are its lane, its account and its id. */
+const WAIT = `insert into gw_waiting_events (lane, position, account_id)
+  select cast($1 as integer), position, account_id from gw_events where account_id = $2 and id = $3`
+const WAITING = `select w.account_id as waiting_account, w.position as waiting_position, e.*
+  from gw_waiting_events w left join gw_events e on e.account_id = w.account_id and e.position = w.position
+  where w.lane = $1 order by w.position limit $2`
+const END_WAIT = 'delete from gw_waiting_events where lane = $1 and position = $2 and account_id = $3'
 
 const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and read_at is null
   and position in (select position from gw_events where account_id = $2 and read_at is null order by position limit $3)
@@ -91,7 +97,10 @@ const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and
 // Not by (account_id, position): SQLite finds no row by a unique index that contains the rowid.
 const OLD_EVENTS = { table: 'gw_events', key: 'account_id, id', at: 'at', only: 'kept = 0' }
 
-function valuesOf(
+/** Inserts an event and lets it wait, in the round trip of the next statement. */
+async function insert(
+  tx: SqlQueries,
+  text: string,
   {
     accountId,
     subject,
@@ -103,10 +112,12 @@ function valuesOf(
     keep = false,
   }: Omit<NewEvent, 'isFirst'>,
   now: EpochMs,
-): SqlValue[] {
-  const { kind, id } = subject
-  const lane = eventLaneOf(accountId)
-  return [newId('evt'), accountId, kind, id, from, to, cause, amountCents, detail, now, Number(keep), lane]
+): Promise<void> {
+  const { kind, id: subjectId } = subject
+  const id = newId('evt')
+  const kept = Number(keep)
+  await defer(tx, text, [id, accountId, kind, subjectId, from, to, cause, amountCents, detail, now, kept])
+  await defer(tx, WAIT, [eventLaneOf(accountId), accountId, id])
 }
 
 /** Reads and writes the events of all accounts. One table serves as history and as notifications. */
@@ -118,31 +129,29 @@ export const events = {
    * the same number.
    */
   async record(tx: SqlQueries, { isFirst = false, ...event }: NewEvent, now: EpochMs): Promise<void> {
-    await defer(tx, isFirst ? INSERT_FIRST : INSERT, valuesOf(event, now))
+    await insert(tx, isFirst ? INSERT_FIRST : INSERT, event, now)
   },
   /**
    * Records the only event of its subject, as `record` does. If the subject has an event, nothing is recorded; of two at once one is. Needs no
-   * lock, and may run outside of a transaction.
+   * lock.
    */
-  async recordOnce(db: SqlQueries, event: Omit<NewEvent, 'isFirst'>, now: EpochMs): Promise<void> {
-    await defer(db, INSERT_ONCE, valuesOf(event, now))
+  async recordOnce(tx: SqlQueries, event: Omit<NewEvent, 'isFirst'>, now: EpochMs): Promise<void> {
+    await insert(tx, INSERT_ONCE, event, now)
   },
   /** Returns the lanes in which events wait to be published. */
   async waitingLanes(db: SqlQueries): Promise<number[]> {
-    const text =
-      'select distinct waiting_lane as lane from gw_events where waiting_lane is not null order by lane'
-    return (await rows(db, text)).map(row => toInteger(row['lane']))
+    const found = await rows(db, 'select distinct lane from gw_waiting_events order by lane')
+    return found.map(row => toInteger(row['lane']))
   },
   /**
-   * Returns events that wait in a lane, in the order in which they were recorded. Lock the lane before: who holds it is the only one that
-   * ends the wait of its events.
+   * Ends the wait of events in a lane, `limit` at most, and returns them in the order in which they were recorded. Events that were deleted
+   * while they waited are left out. Lock the lane before: who holds it is the only one that takes its events.
    */
-  waiting(tx: SqlQueries, lane: number, limit: number): Promise<RecordedEvent[]> {
-    return records.select(tx, 'where waiting_lane = $1 order by position limit $2', [lane, limit])
-  },
-  /** Ends the wait of an event, in the round trip of the next statement. */
-  async endWait(tx: SqlQueries, { accountId, id }: RecordedEvent): Promise<void> {
-    await defer(tx, END_WAIT, [accountId, id])
+  async takeWaiting(tx: SqlQueries, lane: number, limit: number): Promise<RecordedEvent[]> {
+    const found = await rows(tx, WAITING, [lane, limit])
+    for (const row of found)
+      await defer(tx, END_WAIT, [lane, toInteger(row['waiting_position']), toText(row['waiting_account'])])
+    return found.filter(row => row['id'] !== null).map(records.read)
   },
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, { kind, id }: Subject): Promise<RecordedEvent[]> {

@@ -21,8 +21,6 @@ create table {prefix}events (
   at bigint not null,
   read_at bigint,
   kept smallint not null,
-  -- The lane in which the event waits to be published; null once it was.
-  waiting_lane integer,
   {primary key} (account_id, position),
   unique (account_id, id),
   unique (account_id, subject_kind, subject_id, number)
@@ -33,7 +31,13 @@ create index {prefix}events_unread on {prefix}events (account_id, position) wher
 -- Events that no decision reads are deleted some time later.
 create index {prefix}events_old on {prefix}events (at) where kept = 0;
 
-create index {prefix}events_waiting on {prefix}events (waiting_lane, position) where waiting_lane is not null;
+-- The events that wait to be published, by their lane. A table of its own: an update of the event would write an entry of each of its indexes again.
+create table {prefix}waiting_events (
+  lane integer not null,
+  position bigint not null,
+  account_id {id} not null,
+  primary key (lane, position, account_id)
+) {without rowid} {by account_id};
 
 -- One row for each lane of events: the last position that was given to an event of it.
 create table {prefix}event_lanes (

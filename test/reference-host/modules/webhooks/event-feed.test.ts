@@ -146,7 +146,21 @@ t.test('tells nobody the events of wallet users, and a partner nothing of anothe
   await record('acc_of_nobody', 'dep_n')
   await publish()
   t.same((await readAll(cursor)).all, [])
-  t.same(await rows(db, 'select 1 from gw_events where waiting_lane is not null'), [])
+  t.same(await rows(db, 'select 1 from gw_waiting_events'), [])
+})
+
+t.test('an event that was deleted before it was published is left out, and later ones are told', async t => {
+  const accountId = await accountOf('late')
+  const { cursor } = await readAll()
+  await record(accountId, 'dep_deleted')
+  await rows(db, "delete from gw_events where subject_id = 'dep_deleted'")
+  await record(accountId, 'dep_kept')
+  await publish()
+  t.same(
+    (await readAll(cursor)).all.map(({ data }) => data.id),
+    ['dep_kept'],
+  )
+  t.same(await rows(db, 'select 1 from gw_waiting_events'), [])
 })
 
 t.test('tells the operator that a pay-in of a wallet user was paid, and that one has expired', async t => {

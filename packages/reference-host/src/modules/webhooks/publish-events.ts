@@ -53,16 +53,15 @@ async function publishBatch(tx: SqlQueries, lane: number, publish: PublishEvents
   const [row] = await rows(tx, `select position from gw_event_lanes where lane = $1${lock}`, [lane])
   if (!row) return 0
   const last = toInteger(row['position'])
-  const waiting = await events.waiting(tx, lane, BATCH)
-  if (waiting.length === 0) return 0
+  const taken = await events.takeWaiting(tx, lane, BATCH)
+  if (taken.length === 0) return 0
   await publish(
     tx,
-    waiting.map((event, index) => ({ ...event, lane, place: last + index + 1 })),
+    taken.map((event, index) => ({ ...event, lane, place: last + index + 1 })),
   )
-  for (const event of waiting) await events.endWait(tx, event)
   const advance = 'update gw_event_lanes set position = $2 where lane = $1 returning lane'
-  await rows(tx, advance, [lane, last + waiting.length])
-  return waiting.length
+  await rows(tx, advance, [lane, last + taken.length])
+  return taken.length
 }
 
 /**
