@@ -114,6 +114,26 @@ t.test('the first page of very many transactions costs what the last one does', 
       `a page costs the same everywhere: ${list} ${pages.join()}`,
     )
   }
+  // As if an account had 20 rows on average, and no payment: a plan for all accounts is then one for few rows.
+  explained.stop()
+  await client.query(`alter table gw_transactions alter column account_id set (n_distinct = ${ROWS / 20})`)
+  await client.query('analyze gw_transactions')
+  const other = await newMoneyUser(host.send)
+  await other.fund(1000)
+  await user.fund(1000)
+  const isRead = (text: string): boolean => /^select .* from gw_transactions\s+where .*source_id/s.test(text)
+  const reads = explainQueries(isRead, 30)
+  t.teardown(() => reads.stop())
+  for (const [payer, { address }] of [
+    [user, other],
+    [other, user],
+  ] as const)
+    t.equal((await payer.write('/payments', { to: { walletAddress: address }, amountCents: 1 })).status, 200)
+  t.equal((await user.read('/notifications')).status, 200)
+  t.ok(reads.found.length > 2, 'payments look for themselves, and notifications for their keys')
+  for (const { text, plans } of reads.found)
+    for (const plan of plans)
+      t.ok(buffersOf(plan) <= MAX_BUFFERS, `${buffersOf(plan)} buffers for one object: ${text.slice(0, 300)}`)
   t.comment(`measured buffers of pages: ${JSON.stringify(costs)}`)
   t.same(host.failures, [])
 })

@@ -14,8 +14,9 @@ export async function findSent(
   accountId: string,
   id: string,
 ): Promise<Transaction | undefined> {
-  const sent = `${PAYMENTS} and source_id = $2 and part = 'sent'`
-  return (await transactionTable.select(db, sent, [accountId, id]))[0]
+  // The kind is a parameter: as a text in the statement it would let Postgres read all payments of the account by the index of their list.
+  const sent = "where account_id = $1 and source_kind = $2 and source_id = $3 and part = 'sent'"
+  return (await transactionTable.select(db, sent, [accountId, 'payment', id]))[0]
 }
 
 /** Reads a page of what an account sent and received, newest first. */
