@@ -189,6 +189,20 @@ t.test('says in words when a cap of another zone resets', async t => {
   t.match(lines.join(' ').replace(/\s+/g, ' '), /resets at 2026-10-25 23:00 UTC, in Europe\/Berlin/)
 })
 
+t.test('names another cap of the same size and day, and none of another size', async t => {
+  const messageOf = async (dailyWithdrawalCapCents: number): Promise<string> => {
+    const policy = { dailySpendCapCents: 100, dailyWithdrawalCapCents }
+    const { guard, clock } = await bench({ policies: async () => [policy], spend: memorySpends() })
+    const rule = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal' } as const
+    const holder = session(clock.now(), { policyIds: ['p'] })
+    const spend = { amountCents: 101, currency: 'USD' }
+    const { decision } = await guard.explain(holder, { authorization: undefined }, rule, spend)
+    return decision.ok ? '' : decision.message
+  }
+  t.match(await messageOf(100), /^Spending .* is limited to 1\.00 USD a day \(withdrawals too\): /)
+  t.match(await messageOf(101), /^Spending .* is limited to 1\.00 USD a day: /)
+})
+
 t.test('never resets a total', async t => {
   const limits = [{ operations: ['withdrawals.*'], maxCount: 1, window: 'total' }] as const
   const { clock, spend } = await wallet({ limits })
