@@ -34,7 +34,7 @@ const CAPS = [
 const LEAST_KILLS = 3
 const HOST = await bundled(['build/test/reference-host/money-model/host.child.js'])
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 
 /** A daily cap must not reset during the test. */
 async function farFromMidnight(): Promise<void> {

@@ -10,8 +10,11 @@ export interface Fleet {
    */
   send: TestHost['send']
   /** What happened so far. */
-  readonly counts: { kills: number; lost: number; unavailable: number; inProgress: number }
-  /** Kills hosts at random moments, at least `pauseMs` apart, and starts them again, until the returned function is called. */
+  readonly counts: { responses: number; kills: number; lost: number; unavailable: number; inProgress: number }
+  /**
+   * Kills hosts at random moments and starts them again, until the returned function is called. Between two kills are at least `pauseMs` and
+   * `LEAST_RESPONSES` responses: on a slow machine hosts would otherwise be killed before they have done anything.
+   */
   killing(random: Random, pauseMs?: number): () => Promise<void>
   /** Stops killing and the hosts, and says what they printed. Also at the end of a failed test, which would wait for the hosts. */
   stop(): Promise<string>
@@ -19,6 +22,7 @@ export interface Fleet {
 
 /** Of a request: five minutes, since a busy machine may need many seconds to start a host again. */
 const MAX_TRIES = 3000
+const LEAST_RESPONSES = 50
 
 /** Starts `size` hosts at once, an even number or one. `script` replaces the one of `npm start`. */
 export async function startFleet(
@@ -29,7 +33,7 @@ export async function startFleet(
 ): Promise<Fleet> {
   const start = (): Promise<HostProcess> => spawnHost('unused', env, script)
   const hosts = await Promise.all(Array.from({ length: size }, start))
-  const counts = { kills: 0, lost: 0, unavailable: 0, inProgress: 0 }
+  const counts = { responses: 0, kills: 0, lost: 0, unavailable: 0, inProgress: 0 }
   let output = ''
   const ended = new AbortController()
   let killers: Promise<unknown> = Promise.resolve()
@@ -57,7 +61,10 @@ export async function startFleet(
       let at = random.under(size)
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const response = await responseOf(hosts[at] as HostProcess, path, options)
-        if (response) return response
+        if (response) {
+          counts.responses += 1
+          return response
+        }
         at = (at + 1) % size
         await delay(tries < size ? 5 : 100)
       }
@@ -69,7 +76,9 @@ export async function startFleet(
       const kill = async (half: number): Promise<void> => {
         const signal = AbortSignal.any([stop.signal, ended.signal])
         while (!signal.aborted) {
-          await delay(pauseMs + chance.under(500))
+          const enough = counts.responses + LEAST_RESPONSES
+          do await delay(pauseMs + chance.under(500))
+          while (!signal.aborted && counts.responses < enough)
           if (!signal.aborted) await killOne(size === 1 ? 0 : 2 * chance.under(size / 2) + half)
         }
       }
