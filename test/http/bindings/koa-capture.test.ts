@@ -44,9 +44,9 @@ const url = await listen(t, createServer(app.callback()))
 
 let keys = 0
 /** Sends a write with a key of its own, or with this one. */
-async function post(path = '/', key = `key-${String(++keys).padStart(8, '0')}`) {
+async function post(path = '/', key = `key-${String(++keys).padStart(8, '0')}`, address = url) {
   const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': key }
-  const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: '{}' })
+  const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: '{}' })
   return { key, status: response.status, headers: response.headers, text: await response.text() }
 }
 
@@ -152,3 +152,21 @@ t.test('emits the event of a handler without a record when its response ends', a
   while (decisions.length === count) await new Promise(resolve => setImmediate(resolve))
   t.match(decisions.slice(count), [{ operation: 'cards.create', status: 202 }])
 })
+
+t.test(
+  'an error of the next middleware is recorded, and that of a later one leaves the outcome unknown',
+  async t => {
+    const fail: Koa.Middleware = ctx => void (ctx.status = 409)
+    const answer = async (...after: readonly Koa.Middleware[]): Promise<number[]> => {
+      const served = new Koa()
+      served.silent = true
+      for (const middleware of [recorded, ...after]) served.use(middleware)
+      const address = await listen(t, createServer(served.callback()))
+      const { status, key } = await post('/', undefined, address)
+      return [status, (await post('/', key, address)).status]
+    }
+    t.same(await answer(fail), [409, 409])
+    const between: Koa.Middleware = (_ctx, next) => next()
+    t.same(await answer(between, fail), [409, 503])
+  },
+)
