@@ -138,6 +138,18 @@ t.test('denies an amount above the cap or malformed before the handler, and the 
   t.equal((await send(paid)).status, 201)
 })
 
+t.test('says once what amount gave if it is malformed, and nothing of one above the cap', async t => {
+  const { send } = await setUp()
+  const warned = t.capture(process.stderr, 'write', () => true)
+  await send(paid, { body: { amountCents: 11 } })
+  t.same(warned(), [])
+  for (const _ of [1, 2]) await send(paid, { body: { amountCents: 'x' } })
+  t.match(
+    warned().map(({ args }) => args),
+    [[/payments\.create: the function that returns the amount .* gave \{ amountCents: string, /]],
+  )
+})
+
 t.test('frees the key if amount throws or the reservation fails, and a repeat finds the hold', async t => {
   const { send, breakAt, caps, failures } = await setUp()
   const body = { amountCents: 10, throws: true }
