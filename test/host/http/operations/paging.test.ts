@@ -1,7 +1,7 @@
 import t from 'tap'
 import * as internals from '../../../harness/internals.ts'
 
-const { cutPage, pageParameters, positionCursor, readCursor, readPositionCursor } = internals
+const { cutPage, pageParameters, positionCursor, rangeOf, readCursor, readPositionCursor } = internals
 const at = (position: number): { readonly position: number } => ({ position })
 const cursorOf = (text: string): string => Buffer.from(text).toString('base64url')
 const foreign = { ok: false, code: 'invalid_request', field: 'cursor' }
@@ -49,4 +49,17 @@ t.test('cuts a page of what was found', async t => {
 t.test('takes 1 to 100 items a page, by default 20', async t => {
   t.match(pageParameters().limit, { minimum: 1, maximum: 100, default: 20 })
   t.match(pageParameters(50, 10).limit, { minimum: 1, maximum: 50, default: 10 })
+})
+
+t.test('a range ends after it begins, and a date ends with its day', async t => {
+  const day = Date.parse('2026-11-30T00:00:00Z')
+  t.match(rangeOf({}), { ok: true, value: { from: undefined, to: undefined } })
+  t.match(rangeOf({ from: '2026-11-30', to: '2026-11-30' }), {
+    ok: true,
+    value: { from: day, to: day + 86_400_000 },
+  })
+  const noon = '2026-11-30T12:00:00Z'
+  t.match(rangeOf({ from: '2026-11-30T11:59:59.999Z', to: noon }), { ok: true })
+  t.match(rangeOf({ from: noon, to: noon }), { ok: false, code: 'invalid_request', field: 'to' })
+  t.match(rangeOf({ from: '2026-02-30' }), { ok: false, code: 'invalid_request', field: 'from' })
 })
