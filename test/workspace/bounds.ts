@@ -455,7 +455,7 @@ What bounds the number of writes, however many keys and sessions an account has:
 - Partner keys and webhook secrets come from the operator. Their users and events are trusted not to flood.
 
 A process without Redis counts for itself. Windows are fixed: 10 minutes can touch 11 of them. Counters of caps (150 bytes, at most 32 for each call) are
-included. A payment that waits for an approval keeps that and an event in place of its rows; an account has at most 20 open approvals, which end after an hour. An alert (\`alertAtPercent\`) is an event of at most 1,600 bytes, once for each counter and window; a policy has at most 6. Counters of a day or a month are deleted after it, those with the window \`total\` never.
+included, the 130 bytes for which an event waits a second to be published are not. A payment that waits for an approval keeps that and an event in place of its rows; an account has at most 20 open approvals, which end after an hour. An alert (\`alertAtPercent\`) is an event of at most 1,600 bytes, once for each counter and window; a policy has at most 6. Counters of a day or a month are deleted after it, those with the window \`total\` never.
 
 All figures are at most. "Response" is the stored response of an idempotent request, "By" what writes are counted by. Operations named \`simulate\` exist in a sandbox only.
 Writes in 10 minutes: ${timesByLimit()}.
