@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import t, { type Test } from 'tap'
+import { responded } from './harness/kill-place.ts'
 import { cardUser, keyBelow, type CardUser } from './harness/card-payments.ts'
 import { openDatabaseOf } from '../harness/database-rows.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
@@ -36,7 +37,8 @@ async function startHosts(t: Test, dialect: Hosts['dialect']): Promise<Hosts> {
   let turn = 0
   return {
     dialect,
-    send: (path, options) => request((hosts[(turn += 1) % count] as { url: string }).url, path, options),
+    send: (path, options) =>
+      responded(() => request((hosts[(turn += 1) % count] as { url: string }).url, path, options)),
     async faults() {
       const { sumCents, wrongAccounts, wrongTransfers } = await createLedger(db).check()
       const differ = (await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>

@@ -88,7 +88,10 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
 /** What is done to a host that may be killed meanwhile. */
 export type Act = () => Promise<HttpResponse | void>
 
-/** Asks again until the database of the dead host is free: on Postgres its transaction takes a moment to be over. */
+/**
+ * Asks again until the database of a dead host is free, on Postgres its transaction takes a moment to be over, and while other writes of
+ * the account run, on a slow machine for longer than a host waits. So a write needs an idempotency key.
+ */
 export async function responded<R extends HttpResponse | void>(act: () => Promise<R>): Promise<R> {
   for (let tries = 1; ; tries += 1) {
     const response = await act()

@@ -26,7 +26,10 @@ model Payment {
 
 /** The client that Prisma generates for the schema above. */
 interface PrismaModule {
-  readonly PrismaClient: new (options: { readonly adapter: unknown }) => PrismaClient
+  readonly PrismaClient: new (options: {
+    readonly adapter: unknown
+    readonly transactionOptions: object
+  }) => PrismaClient
 }
 
 interface Transaction {
@@ -103,9 +106,12 @@ export async function openPrisma(count: number, max: number): Promise<OpenedPris
   await admin.query('create table payments (id text primary key, account text not null)')
   const url = new URL(process.env['TEST_POSTGRES_URL'] as string)
   url.searchParams.set('options', `-c search_path=${schema}`)
+  // Many wait for few connections, on a slow machine for longer than the 2 seconds that Prisma lets them.
+  const transactionOptions = { maxWait: 60_000, timeout: 60_000 }
+  const adapter = (): unknown => new PrismaPg({ connectionString: url.href, max }, { schema })
   const clients = Array.from(
     { length: count },
-    () => new PrismaClient({ adapter: new PrismaPg({ connectionString: url.href, max }, { schema }) }),
+    () => new PrismaClient({ adapter: adapter(), transactionOptions }),
   )
   return {
     connections: clients.map(client => fromPrisma<Transaction>(client)),
