@@ -59,6 +59,7 @@ t.test('finds an item by its id, its amount, a part of its address, or its words
 
 t.test('a pay-in is described by what its program said of it', async t => {
   t.equal(describe({ description: 'Order 1003', orderId: '1003' }), 'Order 1003')
+  t.equal(describe({ description: 'Order 1003', orderId: '7', reference: '1003' }), 'Order 1003 · 7')
   t.equal(describe({ orderId: 1003 }), '1003')
   t.equal(describe({ description: 'Shoes', orderId: 'A-1', reference: 'R' }), 'Shoes · A-1 · R')
   t.equal(describe({ description: ' a\n b ' }), 'a b')
