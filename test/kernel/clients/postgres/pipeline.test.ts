@@ -239,16 +239,16 @@ t.test(
   "throws a fault when a statement exceeds the pool's query_timeout, and keeps the pool usable",
   async t => {
     const { pool: first } = await open(t, 'pipelined')
-    const pool = new pg.Pool({ ...first.options, query_timeout: 100 })
+    const pool = new pg.Pool({ ...first.options, query_timeout: 500 })
     pool.on('error', () => {})
     t.teardown(() => pool.end())
     const db = fromPgPool(pool)
     await t.rejects(
-      db.transaction(tx => rows(tx, 'select pg_sleep(0.3)'), lazily),
+      db.transaction(tx => rows(tx, 'select pg_sleep(1)'), lazily),
       unavailable,
     )
     await t.rejects(
-      db.transaction(tx => commit(tx, 'select pg_sleep(0.3)')),
+      db.transaction(tx => commit(tx, 'select pg_sleep(1)')),
       unavailable,
     )
     t.same(await rows(db, 'select 1 as one'), [{ one: 1 }])
@@ -259,7 +259,7 @@ for (const mode of ['pipelined', 'pipelined and prepared'])
   t.test(`${mode}: calls the callbacks of copies of query objects, which instrumentation sends`, async t => {
     t.teardown(PG_SETTINGS['copied query objects']!.apply())
     const { pool: first } = await open(t, mode)
-    const pool = new pg.Pool({ ...first.options, query_timeout: 200 })
+    const pool = new pg.Pool({ ...first.options, query_timeout: 500 })
     pool.on('error', () => {})
     t.teardown(() => pool.end())
     const db = (modes[mode] as (pool: pg.Pool) => SqlClient)(pool)
@@ -276,16 +276,16 @@ for (const mode of ['pipelined', 'pipelined and prepared'])
     // A timer of `query_timeout` that is not cleared would end the statement that runs then.
     t.same(
       await db.transaction(async tx => {
-        const [row] = await rows(tx, 'select pg_sleep(0.15), cast(1 as integer) as one')
+        const [row] = await rows(tx, 'select pg_sleep(0.3), cast(1 as integer) as one')
         return [
           row?.['one'],
-          (await rows(tx, 'select pg_sleep(0.15), cast(2 as integer) as two'))[0]?.['two'],
+          (await rows(tx, 'select pg_sleep(0.3), cast(2 as integer) as two'))[0]?.['two'],
         ]
       }, lazily),
       [1, 2],
     )
     await t.rejects(
-      db.transaction(tx => rows(tx, 'select pg_sleep(0.4)'), lazily),
+      db.transaction(tx => rows(tx, 'select pg_sleep(1)'), lazily),
       { ...unavailable, cause: { message: 'Query read timeout' } },
     )
     await write(2)

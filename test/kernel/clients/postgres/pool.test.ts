@@ -192,7 +192,7 @@ for (const lazyBegin of [false, true])
     `sends no rollback after a statement that took longer than query_timeout, with lazyBegin ${lazyBegin}`,
     async t => {
       const { pool } = await open(t, 1)
-      Object.assign(pool.options, { query_timeout: 200 })
+      Object.assign(pool.options, { query_timeout: 500 })
       const sent: unknown[] = []
       pool.on('connect', client => {
         const query = client.query.bind(client) as (...given: unknown[]) => unknown
