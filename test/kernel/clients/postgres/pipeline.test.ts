@@ -277,10 +277,7 @@ for (const mode of ['pipelined', 'pipelined and prepared'])
     t.same(
       await db.transaction(async tx => {
         const [row] = await rows(tx, 'select pg_sleep(0.3), cast(1 as integer) as one')
-        return [
-          row?.['one'],
-          (await rows(tx, 'select pg_sleep(0.3), cast(2 as integer) as two'))[0]?.['two'],
-        ]
+        return [row?.['one'], (await rows(tx, 'select pg_sleep(0.3), cast(2 as integer) as two'))[0]?.['two']]
       }, lazily),
       [1, 2],
     )
