@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLedger } from '#packages/host/dist/ledger/ledger.js'
 import t, { type Test } from 'tap'
-import { responded } from './harness/kill-place.ts'
+import { decided } from './harness/kill-place.ts'
 import { cardUser, keyBelow, type CardUser } from './harness/card-payments.ts'
 import { openDatabaseOf } from '../harness/database-rows.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
@@ -38,7 +38,7 @@ async function startHosts(t: Test, dialect: Hosts['dialect']): Promise<Hosts> {
   return {
     dialect,
     send: (path, options) =>
-      responded(() => request((hosts[(turn += 1) % count] as { url: string }).url, path, options)),
+      decided(() => request((hosts[(turn += 1) % count] as { url: string }).url, path, options)),
     async faults() {
       const { sumCents, wrongAccounts, wrongTransfers } = await createLedger(db).check()
       const differ = (await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>

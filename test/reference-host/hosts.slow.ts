@@ -14,7 +14,7 @@ import {
 } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
 import { PROGRAMS } from '../harness/programs.ts'
-import { responded } from './harness/kill-place.ts'
+import { decided } from './harness/kill-place.ts'
 
 const PAYIN = '/user/v1/subscriptions/payin'
 const stores = await hostStoresEnv('postgres+redis')
@@ -94,7 +94,7 @@ t.test('a daily spend cap of 10 payments lets 10 of 100 pass, over 4 hosts and s
   )
   const responses = await over4(100, n => {
     const key = randomUUID()
-    return responded(() => pay(n, tokens[(n >> 2) % 4] as string, { amountCents: 100 }, key))
+    return decided(() => pay(n, tokens[(n >> 2) % 4] as string, { amountCents: 100 }, key))
   })
   t.equal(count(responses, 200), 10)
   t.equal(count(responses, 403), 90)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { race } from '@gatewright/kernel/testing'
+import { manualClock, race } from '@gatewright/kernel/testing'
+import { alertRecorder, spendsIn } from '#packages/host/dist/records/alerts.js'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/host'
 import fc from 'fast-check'
 import { ON_CITUS } from '../../harness/databases/citus.ts'
@@ -213,3 +215,21 @@ onBothDatabases('an event that was deleted waits no more', async (t, { dbs: [db]
   t.same(await takeAll(db), [])
   t.same(await events.waitingLanes(db), [])
 })
+
+onBothDatabases(
+  'an alert outside a transaction is recorded with its wait, or not at all',
+  async (t, { dbs: [db] }) => {
+    const record = alertRecorder(manualClock(NOW))
+    const alert = { id: 'day', accountId: 'ann', unit: 'cents', used: 80, resetsAt: null }
+    const counted = spendsIn(db, () => memorySpends())
+    const give = async (): Promise<unknown> =>
+      record(alert as unknown as Parameters<typeof record>[0], counted)
+    await rows(db, 'alter table gw_waiting_events rename to gw_waiting_elsewhere')
+    await t.rejects(give(), { code: 'ERR_STORE_UNAVAILABLE' })
+    await rows(db, 'alter table gw_waiting_elsewhere rename to gw_waiting_events')
+    t.same(await rows(db, 'select id from gw_events'), [])
+    await give()
+    await give()
+    t.equal((await takeAll(db)).length, 1)
+  },
+)

@@ -130,13 +130,11 @@ export const transactions = {
     const found = await rows(
       db,
       `select source_kind, source_id, key_id from gw_transactions
-        where account_id = $1 and (${conditions.join(' or ')})`,
+        where account_id = $1 and key_id is not null and (${conditions.join(' or ')})`,
       values,
     )
-    // Not by a condition of the statement, which would let Postgres read all rows with a key by their index.
-    const caused = found.filter(row => row['key_id'] !== null)
     return new Map(
-      caused.map(row => {
+      found.map(row => {
         const source = { kind: toText(row['source_kind']), id: toText(row['source_id']) }
         return [sourceName(source), toText(row['key_id'])]
       }),

@@ -12,10 +12,7 @@ interface CountedIn extends SpendStorage {
 }
 
 /** Makes the spend counters of a transaction or of the database, so that their alerts are recorded there too. */
-export function spendsIn(
-  db: SqlClient | SqlQueries,
-  spend: (db: SqlClient | SqlQueries) => SpendStorage,
-): CountedIn {
+export function spendsIn(db: SqlClient | SqlQueries, spend: (db: SqlQueries) => SpendStorage): CountedIn {
   return { ...spend(db), db }
 }
 
