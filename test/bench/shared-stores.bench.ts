@@ -2,6 +2,8 @@
 // a fixed rate with one, two and four hosts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { HostProcess } from '../harness/host.ts'
 import { extent, ONCE } from './extent.ts'
 import { columns, digits } from './report.ts'
@@ -60,7 +62,10 @@ async function countTraffic(kind: SharedStores): Promise<Count[]> {
     for (const [operation, requestBy] of Object.entries(OPERATIONS)) {
       const all: Pick<Count, 'postgres' | 'redis'>[] = []
       for (let turn = 0; turn < extent(21, 5); turn++) {
-        const before = structuredClone({ postgres: proxies.postgres.traffic, redis: proxies.redis.traffic })
+        const before = await afterTraffic(() => ({
+          postgres: { ...proxies.postgres.traffic },
+          redis: { ...proxies.redis.traffic },
+        }))
         await atFixedRate([url], {
           perSecond: 1,
           seconds: 1,
@@ -87,6 +92,21 @@ async function countTraffic(kind: SharedStores): Promise<Count[]> {
   })
   await Promise.all([proxies.postgres.close(), proxies.redis.close()])
   return counts
+}
+
+/**
+ * What was counted once nothing has been sent for 0.1 s: the host has published the events of the request before. Its chores never
+ * rest for long, so that this waits for 2 s at most.
+ */
+async function afterTraffic<T>(counted: () => T): Promise<T> {
+  let before = counted()
+  for (let waits = 0; waits < 20; waits++) {
+    await sleep(100)
+    const now = counted()
+    if (isDeepStrictEqual(before, now)) break
+    before = now
+  }
+  return before
 }
 
 const difference = (now: Traffic, before: Traffic): Traffic => ({

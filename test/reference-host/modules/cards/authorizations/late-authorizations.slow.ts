@@ -19,7 +19,8 @@ t.teardown(async () => {
 })
 const user = cardUser(host.send, (await bootstrapUser(host.send)).token)
 await user.fund(1000)
-const request = (data: object) => networkEvent(host.send, { type: 'authorization.request', data })
+const once = { repeats: 0 }
+const request = (data: object) => networkEvent(host.send, { type: 'authorization.request', data }, once)
 const unavailable = {
   status: 200,
   body: { data: { applied: false } },
@@ -162,7 +163,7 @@ t.test('an increment whose commit comes too late is taken back, and the authoriz
     deferrable initially deferred for each row execute function slow_commit()`,
   )
   const increment = { id: data.id, incrementId: 'late', amountCents: 50, currency: 'USD' }
-  const raise = () => networkEvent(host.send, { type: 'authorization.increment', data: increment })
+  const raise = () => networkEvent(host.send, { type: 'authorization.increment', data: increment }, once)
   t.match((await raise()).body.data['decision'], unavailable.decision)
   const row = async () =>
     (await user.read(`/cards/${cardId}/authorizations`)).body.data['authorizations'] as object[]
