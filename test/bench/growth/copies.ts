@@ -33,6 +33,13 @@ const BALANCES = [
     where l.ledger_account = gw_ledger_accounts.id)`,
 ]
 
+/** The indexes of the copied tables that no constraint needs. */
+const PLAIN_INDEXES = `select i.indexrelid::regclass as name, pg_get_indexdef(i.indexrelid) as definition
+  from pg_index i left join pg_constraint c on c.conindid = i.indexrelid
+  where c.oid is null and i.indrelid in (${Object.keys(TABLES)
+    .map(table => `'${table}'::regclass`)
+    .join(', ')})`
+
 /** Runs statements on a database whose host is stopped. */
 interface Statements {
   readonly dialect: 'postgres' | 'sqlite'
@@ -58,6 +65,7 @@ async function openStatements(database: string): Promise<Statements> {
   await client.connect()
   // Checks of other tables would take minutes.
   await client.query('set session_replication_role = replica')
+  await client.query("set maintenance_work_mem = '512MB'; set work_mem = '256MB'")
   return {
     dialect: 'postgres',
     rows: async text => (await client.query<Record<string, unknown>>(text)).rows,
@@ -87,6 +95,9 @@ export async function copyRows(database: string, most: number): Promise<Readonly
     db.dialect === 'postgres'
       ? `generate_series(1, ${copies}) n`
       : `(with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${copies}) select n from numbers) numbers`
+  // Indexes that are made anew afterwards take a third of the time.
+  const indexes = db.dialect === 'postgres' ? await db.rows(PLAIN_INDEXES) : []
+  for (const { name } of indexes) await db.rows(`drop index ${name}`)
   for (const [table, own] of Object.entries(TABLES)) {
     const columns = await columnsOf(table)
     const values = columns.map(column => {
@@ -98,6 +109,7 @@ export async function copyRows(database: string, most: number): Promise<Readonly
     )
     counts[table] = await count(table)
   }
+  for (const { definition } of indexes) await db.rows(String(definition))
   for (const text of BALANCES) await db.rows(text)
   if (db.dialect === 'postgres') await db.rows('vacuum analyze')
   await db.close()
