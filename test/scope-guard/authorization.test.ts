@@ -98,6 +98,28 @@ t.test(
   },
 )
 
+t.test(
+  'a field of more than 65,536 characters is not searched: what follows its scheme is too long',
+  async t => {
+    const outcomeOf = async (options: object, authorization: string) => {
+      const verdict = await (await bench(options)).guard.check({ authorization }, rule)
+      return verdict.ok || [verdict.status, verdict.reason]
+    }
+    const TOO_LONG = [401, 'token too long']
+    const MISSING = await outcomeOf({}, 'Basic a')
+    for (const end of ['', '!', ' x', ', Bearer x']) {
+      const long = 'x'.repeat(65_536) + end
+      for (const scheme of ['Bearer', 'bearer', 'Bearer ', 'DPoP'])
+        t.same(await outcomeOf({ dpop }, `${scheme} ${long}`), TOO_LONG, scheme + end)
+      t.same(await outcomeOf({}, `Bearer ${long}`), TOO_LONG, end)
+      for (const scheme of ['DPoP', 'Basic', 'Bearers'])
+        t.same(await outcomeOf({}, `${scheme} ${long}`), MISSING, scheme)
+    }
+    const searched = 'x'.repeat(65_536 - 'Bearer '.length - 1)
+    t.same(await outcomeOf({}, `Bearer ${searched}!`), [400, 'malformed credential'])
+  },
+)
+
 t.test('exactly the fields of RFC 6750 section 2.1 are verified, whatever their spelling', async () => {
   const { guard, bearer } = await bench()
   const token = (await bearer()).slice('Bearer '.length)

@@ -20,12 +20,19 @@ const LATER_SCHEME = /,[ \t]*(bearer|dpop)(?![\w!#$%&'*+.^`|~-])/i
 /** One or more spaces and a `b64token` (RFC 6750 section 2.1). */
 const TOKEN = /^ +([\w.~+/-]+=*)$/
 
+/**
+ * No guard takes a token as long as this. A longer field is not searched: V8 can end an expression that reads millions of characters with a
+ * `RangeError`, for want of stack.
+ */
+const MOST_CHARACTERS = 65_536
+
 const schemeOf = (name: string | undefined): TokenScheme =>
   name?.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer'
 
 /** Reads an `Authorization` field as received; several fields are joined by a comma. */
 export function readAuthorization(field: unknown): Authorization {
   if (typeof field !== 'string') return { kind: 'none' }
+  if (field.length > MOST_CHARACTERS) return readStart(field)
   // The spelling that nearly all clients send. What is wrong with its token is found when it is verified.
   if (field.startsWith(BEARER) && TOKEN.test(field.slice(BEARER.length - 1)))
     return { kind: 'token', scheme: 'Bearer', token: field.slice(BEARER.length).trimStart() }
@@ -39,6 +46,13 @@ export function readAuthorization(field: unknown): Authorization {
   return token === undefined
     ? { kind: 'malformed', scheme, cause: causeOf(rest) }
     : { kind: 'token', scheme, token }
+}
+
+/** Reads the scheme of a long field. What follows it is passed on as one token, which is denied as too long. */
+function readStart(field: string): Authorization {
+  const name = SCHEME.exec(field)?.[1]
+  if (name === undefined) return { kind: 'none' }
+  return { kind: 'token', scheme: schemeOf(name), token: field.slice(name.length) }
 }
 
 function causeOf(rest: string): string {
