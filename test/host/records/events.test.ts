@@ -98,7 +98,8 @@ onBothDatabases(
               readAt,
             }))
           assert.deepEqual(shown(await events.page(db, account, { after: 0, limit: 100 })), mine)
-          assert.equal(await events.unreadCount(db, account), unread.length)
+          assert.equal(await events.unreadCount(db, account, 100), unread.length)
+          assert.equal(await events.unreadCount(db, account, 3), Math.min(3, unread.length), 'counts no more')
           const [first] = await events.unread(db, account, { after: 0, limit: 1 })
           const others = first ? await events.unread(db, account, { after: first.position, limit: 100 }) : []
           assert.deepEqual(shown(first ? [first, ...others] : others), unread)

@@ -94,6 +94,9 @@ const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and
   and position in (select position from gw_events where account_id = $2 and read_at is null order by position limit $3)
   returning id`
 
+const COUNT_UNREAD = `select count(*) as n
+  from (select position from gw_events where account_id = $1 and read_at is null limit $2) unread`
+
 // Not by (account_id, position): SQLite finds no row by a unique index that contains the rowid.
 const OLD_EVENTS = { table: 'gw_events', key: 'account_id, id', at: 'at', only: 'kept = 0' }
 
@@ -176,8 +179,10 @@ export const events = {
       found.get(toText(row['subject_id']))?.push(records.read(row))
     return found
   },
-  unreadCount: (db: SqlQueries, accountId: string): Promise<number> =>
-    records.count(db, accountId, 'read_at is null'),
+  /** Counts the unread events of an account, up to `most`: an account may have millions. */
+  async unreadCount(db: SqlQueries, accountId: string, most: number): Promise<number> {
+    return toInteger((await rows(db, COUNT_UNREAD, [accountId, most]))[0]?.['n'])
+  },
   /** Returns a page of the account's unread events. */
   unread(db: SqlQueries, accountId: string, { after, limit }: PageOf): Promise<RecordedEvent[]> {
     const conditions = `where account_id = $1 and position < $2 and read_at is null order by position desc limit $3`

@@ -17,7 +17,7 @@ t.test('a count behind the lock of an account sees what the transaction before i
     await events.record(tx, { accountId, subject: { kind: 'bill', id: 'bill_1' }, cause: 'added' }, 0)
     counted = second.transaction(async other => {
       await lockAccountFirst(other, accountId)
-      return events.unreadCount(other, accountId)
+      return events.unreadCount(other, accountId, 10)
     })
     await untilBlocked(counted)
   })

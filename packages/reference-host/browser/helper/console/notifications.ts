@@ -57,9 +57,11 @@ function render(context: ConsoleContext, page: PageWithKeys, reload: () => Promi
     ]
   const count = el('p', { class: 'muted', 'aria-live': 'polite' })
   let unread = page.unreadCount
+  // The host counts no more.
+  const more = unread === 1000 ? ' or more' : ''
   const countUnread = (change: number): void => {
     unread += change
-    count.textContent = unread === 0 ? 'All read.' : `${unread} unread.`
+    count.textContent = unread === 0 ? 'All read.' : `${unread}${more} unread.`
   }
   countUnread(0)
   const list = el('ul', { class: 'rows' })

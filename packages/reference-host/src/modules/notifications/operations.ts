@@ -47,10 +47,14 @@ const Notification = Type.Object(
   },
   component('Notification', 'Something that happened to what the account has'),
 )
+/** How many notifications one request marks and counts at most, so that it stays short however many an account has. */
+const MOST = 1000
+const countUpToMost = (which: string): Type.TInteger =>
+  Type.Integer({ minimum: 0, maximum: MOST, description: `${which}; ${MOST} stands for ${MOST} or more` })
 const List = Type.Object(
   {
     notifications: Type.Array(Notification),
-    unreadCount: Type.Integer({ minimum: 0, description: 'How many are unread, on all pages' }),
+    unreadCount: countUpToMost('How many are unread, on all pages'),
     nextCursor,
   },
   component('NotificationList', 'A page of notifications, newest first'),
@@ -113,13 +117,13 @@ function listNotifications({ db, backend }: NotificationServices): Operation {
       const read = unread ? events.unread : events.page
       const found = await read(db, session.accountId, { after: after.value, limit: limit + 1 })
       const { items, nextCursor } = cutPage(found, limit)
-      const unreadCount = await events.unreadCount(db, session.accountId)
+      const unreadCount = await events.unreadCount(db, session.accountId, MOST)
       const keys = await keysOf(db, session.accountId, items)
       const labels = keys.size === 0 ? NO_LABELS : await labelsOf(backend, session.accountId)
       const notifications = items.map(event => notificationData(event, keys, labels))
       return allow({
         data: { notifications, unreadCount, nextCursor },
-        summary: `${counted(items.length, 'notifications')}, ${unreadCount} unread in total.`,
+        summary: `${counted(items.length, 'notifications')}, ${unreadCount}${unreadCount === MOST ? ' or more' : ''} unread in total.`,
       })
     },
   })
@@ -163,20 +167,17 @@ const AllReadBody = Type.Object(
 const AllReadResponse = Type.Object(
   {
     marked: Type.Integer({ minimum: 0, description: 'How many were marked' }),
-    unreadCount: Type.Integer({ minimum: 0, description: 'How many are unread now' }),
+    unreadCount: countUpToMost('How many are unread now'),
   },
   component('AllReadResponse', 'How many notifications were marked as read'),
 )
-
-/** How many notifications one request marks at most, so that its transaction stays short. */
-const MOST_MARKED = 1000
 
 function markAllRead({ clock }: Pick<HostServices, 'clock'>): Operation {
   return ledgerWrite({
     ...common,
     id: 'notifications.markAll',
     title: 'Mark all notifications as read',
-    details: `The oldest ${MOST_MARKED} at a time.`,
+    details: `The oldest ${MOST} at a time.`,
     method: 'PATCH',
     paths: ['/user/v1/notifications'],
     idempotency: 'none',
@@ -186,8 +187,8 @@ function markAllRead({ clock }: Pick<HostServices, 'clock'>): Operation {
     response: AllReadResponse,
     example: { body: { read: true }, response: { marked: 3, unreadCount: 0 } },
     async write({ caller: { session } }, { tx }) {
-      const marked = await events.markOldest(tx, session.accountId, MOST_MARKED, clock.now())
-      const unreadCount = await events.unreadCount(tx, session.accountId)
+      const marked = await events.markOldest(tx, session.accountId, MOST, clock.now())
+      const unreadCount = await events.unreadCount(tx, session.accountId, MOST)
       return allow({ data: { marked, unreadCount }, summary: `${marked} marked as read.` })
     },
   })
