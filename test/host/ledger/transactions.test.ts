@@ -254,3 +254,45 @@ onBoth('of the rows only what changes the balance is compared with the ledger', 
     t.equal(await booked('debit', status), counts ? -5 : 0, `debit, ${status}`)
   }
 })
+
+onBoth('finds the keys of business objects by their kinds and ids', async (t, db, store) => {
+  const of = (kind: string, id: string, keyId: string | null, accountId = 'ann') =>
+    store.write(db, entry('x', { accountId, source: { kind, id }, keyId }), NOW)
+  await of('payment', 'one', 'key_1')
+  await of('payment', 'two', 'key_2')
+  await of('payin', 'one', 'key_3')
+  await of('payin', 'two', null)
+  await of('payment', 'three', 'key_4', 'bob')
+  const asked = ['one', 'two', 'three'].flatMap(id => [
+    { kind: 'payment', id },
+    { kind: 'payin', id },
+  ])
+  const plans: unknown[] = []
+  const explained: typeof db = {
+    ...db,
+    async query(text, values) {
+      if (db.dialect === 'sqlite') plans.push(...(await db.query(`explain query plan ${text}`, values)).rows)
+      return db.query(text, values)
+    },
+  }
+  t.same(
+    await store.keysOf(explained, 'ann', asked),
+    new Map([
+      ['payment one', 'key_1'],
+      ['payment two', 'key_2'],
+      ['payin one', 'key_3'],
+    ]),
+  )
+  t.same(await store.keysOf(db, 'ann', []), new Map())
+  if (db.dialect !== 'sqlite') return
+  const searches = plans
+    .map(plan => String((plan as { detail: unknown }).detail))
+    .filter(each => /gw_/.test(each))
+  t.equal(searches.length, 2)
+  for (const search of searches)
+    t.match(
+      search,
+      /account_id=\? AND source_kind=\? AND source_id=\?/,
+      'reads the named ones, not all of the account',
+    )
+})

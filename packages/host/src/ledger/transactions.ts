@@ -123,20 +123,17 @@ export const transactions = {
     const values: SqlValue[] = [accountId]
     const place = (value: string): string => `$${values.push(value)}`
     const kinds = [...new Set(sources.map(({ kind }) => kind))]
-    const conditions = kinds.map(kind => {
+    // With kinds joined by `or`, or the condition that a key is given, SQLite reads all transactions of the account.
+    const selects = kinds.map(kind => {
       const ids = new Set(sources.filter(source => source.kind === kind).map(({ id }) => id))
-      return `(source_kind = ${place(kind)} and source_id in (${[...ids].map(place).join(', ')}))`
+      return `select source_kind, source_id, key_id from gw_transactions
+        where account_id = $1 and source_kind = ${place(kind)} and source_id in (${[...ids].map(place).join(', ')})`
     })
-    const found = await rows(
-      db,
-      `select source_kind, source_id, key_id from gw_transactions
-        where account_id = $1 and key_id is not null and (${conditions.join(' or ')})`,
-      values,
-    )
+    const found = await rows(db, selects.join(' union all '), values)
     return new Map(
-      found.map(row => {
+      found.flatMap(row => {
         const source = { kind: toText(row['source_kind']), id: toText(row['source_id']) }
-        return [sourceName(source), toText(row['key_id'])]
+        return row['key_id'] === null ? [] : [[sourceName(source), toText(row['key_id'])] as const]
       }),
     )
   },
