@@ -19,6 +19,7 @@ import { countingProxy, postgresStatements, type Traffic } from './shared-stores
 import { cpuOfProcess, postgresCpu } from './shared-stores/cpu.ts'
 import { atFixedRate } from './shared-stores/fixed-rate.ts'
 import { withHosts } from './shared-stores/hosts.ts'
+import { leastTraffic } from './shared-stores/least-traffic.ts'
 
 const CLIENTS = ONCE ? [2] : (process.env['BENCH_CLIENTS'] ?? '1,4,16,64').split(',').map(Number)
 const ACCOUNTS = extent(1000, 4)
@@ -53,17 +54,10 @@ async function countTraffic(): Promise<Traffic> {
   const least = await withHosts({ kind: 'postgres', count: 1, url: throughProxy }, async ([host]) => {
     const { url } = host as HostProcess
     const payers = await openPayers(url, 2)
-    const all: Traffic[] = []
-    for (let turn = 0; turn < extent(21, 3); turn++) {
-      const before = { ...proxy.traffic }
-      await atFixedRate([url], { perSecond: 1, seconds: 1, next: () => paymentOf(payers, turn % 2) })
-      all.push({
-        roundTrips: proxy.traffic.roundTrips - before.roundTrips,
-        statements: proxy.traffic.statements - before.statements,
-      })
-    }
-    const leastOf = (figure: keyof Traffic): number => Math.min(...all.map(each => each[figure]))
-    return { roundTrips: leastOf('roundTrips'), statements: leastOf('statements') }
+    const [counted] = await leastTraffic([proxy], extent(21, 3), turn =>
+      atFixedRate([url], { perSecond: 1, seconds: 1, next: () => paymentOf(payers, turn % 2) }),
+    )
+    return counted as Traffic
   })
   await proxy.close()
   return least

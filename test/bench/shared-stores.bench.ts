@@ -2,8 +2,6 @@
 // a fixed rate with one, two and four hosts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { HostProcess } from '../harness/host.ts'
 import { extent, ONCE } from './extent.ts'
 import { columns, digits } from './report.ts'
@@ -16,6 +14,7 @@ import {
 import { cpuOfProcess, postgresCpu, redisCpu } from './shared-stores/cpu.ts'
 import { atFixedRate } from './shared-stores/fixed-rate.ts'
 import { withHosts, type SharedStores } from './shared-stores/hosts.ts'
+import { leastTraffic } from './shared-stores/least-traffic.ts'
 import { openSpenders, OPERATIONS, type Spender } from './shared-stores/operations.ts'
 
 const KINDS: readonly SharedStores[] = ['postgres', 'postgres+redis']
@@ -60,59 +59,17 @@ async function countTraffic(kind: SharedStores): Promise<Count[]> {
     const users = await openSpenders(url, 2)
     const found: Count[] = []
     for (const [operation, requestBy] of Object.entries(OPERATIONS)) {
-      const all: Pick<Count, 'postgres' | 'redis'>[] = []
-      for (let turn = 0; turn < extent(21, 5); turn++) {
-        const before = await afterTraffic(() => ({
-          postgres: { ...proxies.postgres.traffic },
-          redis: { ...proxies.redis.traffic },
-        }))
-        await atFixedRate([url], {
-          perSecond: 1,
-          seconds: 1,
-          next: () => requestBy(users[turn % 2] as Spender),
-        })
-        all.push({
-          postgres: difference(proxies.postgres.traffic, before.postgres),
-          redis: difference(proxies.redis.traffic, before.redis),
-        })
-      }
-      const leastOf = (store: 'postgres' | 'redis', figure: keyof Traffic): number =>
-        Math.min(...all.map(each => each[store][figure]))
-      found.push({
-        operation,
-        stores: kind,
-        postgres: {
-          roundTrips: leastOf('postgres', 'roundTrips'),
-          statements: leastOf('postgres', 'statements'),
-        },
-        redis: { roundTrips: leastOf('redis', 'roundTrips'), statements: leastOf('redis', 'statements') },
-      })
+      const least = await leastTraffic([proxies.postgres, proxies.redis], extent(21, 5), turn =>
+        atFixedRate([url], { perSecond: 1, seconds: 1, next: () => requestBy(users[turn % 2] as Spender) }),
+      )
+      const [postgres, redis] = least as [Traffic, Traffic]
+      found.push({ operation, stores: kind, postgres, redis })
     }
     return found
   })
   await Promise.all([proxies.postgres.close(), proxies.redis.close()])
   return counts
 }
-
-/**
- * What was counted once nothing has been sent for 0.1 s: the host has published the events of the request before. Its chores never
- * rest for long, so that this waits for 2 s at most.
- */
-async function afterTraffic<T>(counted: () => T): Promise<T> {
-  let before = counted()
-  for (let waits = 0; waits < 20; waits++) {
-    await sleep(100)
-    const now = counted()
-    if (isDeepStrictEqual(before, now)) break
-    before = now
-  }
-  return before
-}
-
-const difference = (now: Traffic, before: Traffic): Traffic => ({
-  roundTrips: now.roundTrips - before.roundTrips,
-  statements: now.statements - before.statements,
-})
 
 interface Timed {
   readonly operation: string
