@@ -17,7 +17,7 @@ interface AccountCardOptions {
   /** The id of the key by which the account was found. */
   readonly foundKey: string | undefined
   /** Lists the requests of a key. */
-  readonly only: (what: Only) => void
+  readonly showOnly: (what: Only) => void
   /** Shows the account again after a change. Resolves to its new element; undefined if it cannot be shown. */
   readonly again: () => Promise<HTMLElement | undefined>
   readonly close: () => void
@@ -27,7 +27,7 @@ interface AccountCardOptions {
 export function accountCard(
   feed: FiguresFeed,
   account: Account,
-  { foundKey, only, again, close }: AccountCardOptions,
+  { foundKey, showOnly, again, close }: AccountCardOptions,
 ): HTMLElement {
   const stop = stopping(feed, async ({ ok, text }) => {
     const card = await again()
@@ -66,7 +66,7 @@ export function accountCard(
         `Frozen since ${utc(frozenAt)}: nothing leaves this account. Reads work, and money still arrives.`,
       ),
     factsOf(account),
-    ...keyPart(account, foundKey, { stop, only }),
+    ...keyPart(account, foundKey, { stop, showOnly }),
     ...listsOf(account),
   )
   return element
@@ -101,7 +101,7 @@ function factsOf(account: Account): HTMLElement {
 /** What the rows of keys do. */
 interface KeyPart {
   readonly stop: Stopping
-  readonly only: (what: Only) => void
+  readonly showOnly: (what: Only) => void
 }
 
 const isOver = ({ state }: AccountKey): boolean => state === 'revoked' || state === 'expired'
@@ -132,12 +132,12 @@ function keyPart(account: Account, foundKey: string | undefined, part: KeyPart):
 function keyRow(
   { accountId, kind }: Account,
   key: AccountKey,
-  { stop, only, isFound }: KeyPart & { readonly isFound: boolean },
+  { stop, showOnly, isFound }: KeyPart & { readonly isFound: boolean },
 ): Child[] {
   const own = key.pauses.some(({ lineageId }) => lineageId === key.lineageId)
   const name = keyNameOf(key)
   const requests = (): void =>
-    only({
+    showOnly({
       words: `requests of key ${name}`,
       // A partner's key acts for the accounts of its users.
       query: kind === 'partner' ? { key: key.id } : { account: accountId, key: key.id },

@@ -12,13 +12,13 @@ export interface Only {
 /** Names the account of a row by its wallet, or by its id. It opens all recorded requests of the account. */
 export function accountButton(
   { accountId, wallet }: Pick<RequestNames, 'accountId' | 'wallet'>,
-  only: (what: Only) => unknown,
+  showOnly: (what: Only) => unknown,
 ): HTMLElement {
   if (accountId === null) return el('span', { class: 'muted' }, 'none')
   const name = shortened(wallet ?? accountId)
   const made = button(
     name,
-    () => only({ words: `requests of account ${name}`, query: { account: accountId } }),
+    () => showOnly({ words: `requests of account ${name}`, query: { account: accountId } }),
     'link mono',
   )
   made.title = wallet === null ? accountId : `${wallet}, ${accountId}`

@@ -33,7 +33,7 @@ const TICK_SECONDS = 5
 /** Makes the page of figures, and updates them until it is removed from the document. */
 export function dashboard({ token, host, heading, lock, ended }: DashboardOptions): HTMLElement {
   const feed = figuresFeed(token, ended)
-  const finder = findPanel(feed, what => requests.only(what))
+  const finder = findPanel(feed, what => requests.showOnly(what))
   const requests = requestPanel(feed, finder.open)
   const about = `Version ${host.version}, process ${host.pid}, since ${utc(host.since)}. Requests and latencies are those of this process; other hosts have pages of their own.`
   const freshness = el('p', { class: 'small muted' })
@@ -85,7 +85,7 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
     strip(feed),
     hourTiles(feed),
     inbox(feed),
-    refusalPanel(feed, requests.only),
+    refusalPanel(feed, requests.showOnly),
     requests.element,
     decisionPanel(feed),
     storePanel(feed),

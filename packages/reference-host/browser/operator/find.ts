@@ -29,7 +29,7 @@ const TAKES =
  * Makes the box that finds an account by whatever an operator was told, and shows the account. What is typed is sent in the body of a request
  * and kept nowhere; the secret of a key leaves the box at once.
  */
-export function findPanel(feed: FiguresFeed, only: (what: Only) => void): FindPanel {
+export function findPanel(feed: FiguresFeed, showOnly: (what: Only) => void): FindPanel {
   const result = el('div', { class: 'panel-body', id: 'found' })
   /** The open account, and the key by which it was found. */
   let shown: { readonly accountId: string; readonly keyId?: string | undefined } | undefined
@@ -44,7 +44,7 @@ export function findPanel(feed: FiguresFeed, only: (what: Only) => void): FindPa
     }
     const card = accountCard(feed, reply.data, {
       foundKey: keyId,
-      only,
+      showOnly,
       again: () => show(accountId, keyId),
       close,
     })

@@ -8,7 +8,7 @@ import { accountButton, type Only } from './accounts.ts'
 import { keyOf, panel, table } from './panel.ts'
 
 /** Makes the panel of the most frequent refusals. Each opens the requests of its kind. */
-export function refusalPanel(feed: FiguresFeed, only: (what: Only) => void): HTMLElement {
+export function refusalPanel(feed: FiguresFeed, showOnly: (what: Only) => void): HTMLElement {
   return panel<RefusalFigures>(feed, {
     title: 'Top refusals',
     about:
@@ -17,9 +17,9 @@ export function refusalPanel(feed: FiguresFeed, only: (what: Only) => void): HTM
     isEmpty: ({ refusals }) => refusals.length === 0,
     show({ refusals }, body) {
       const rows = refusals.map(refusal => [
-        whyButton(refusal, only),
+        whyButton(refusal, showOnly),
         el('span', { title: refusal.operation }, operationTitle(refusal)),
-        accountButton(refusal, only),
+        accountButton(refusal, showOnly),
         keyOf(refusal),
         count(refusal.count),
         when(refusal.lastAt),
@@ -29,13 +29,13 @@ export function refusalPanel(feed: FiguresFeed, only: (what: Only) => void): HTM
   })
 }
 
-function whyButton(refusal: Refusal, only: (what: Only) => void): HTMLElement {
+function whyButton(refusal: Refusal, showOnly: (what: Only) => void): HTMLElement {
   const { rule, code, operation, accountId, keyId } = refusal
   const why = reasonWords({ rule, error: code, details: null })
   const made = button(
     why,
     () =>
-      only({
+      showOnly({
         words: `${why} · ${operationTitle(refusal)}`,
         query: {
           code,

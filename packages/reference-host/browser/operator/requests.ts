@@ -19,7 +19,7 @@ const OUTCOMES = [
 export interface RequestPanel {
   readonly element: HTMLElement
   /** Lists the requests of one kind of refusal, and moves the focus there. */
-  only(what: Only): void
+  showOnly(what: Only): void
 }
 
 /** Makes the panel of the latest requests of one outcome. Each opens with what was decided about it, and leads to its account. */
@@ -74,7 +74,7 @@ export function requestPanel(feed: FiguresFeed, openAccount: OpenAccount): Reque
   })
   return {
     element,
-    only(what) {
+    showOnly(what) {
       void choose(what)
       element.scrollIntoView()
       chosen.querySelector('button')?.focus()
