@@ -54,7 +54,7 @@ async function countTraffic(): Promise<Traffic> {
   const least = await withHosts({ kind: 'postgres', count: 1, url: throughProxy }, async ([host]) => {
     const { url } = host as HostProcess
     const payers = await openPayers(url, 2)
-    const [counted] = await leastTraffic([proxy], extent(21, 3), turn =>
+    const [counted] = await leastTraffic([proxy], { turns: extent(21, 3) }, turn =>
       atFixedRate([url], { perSecond: 1, seconds: 1, next: () => paymentOf(payers, turn % 2) }),
     )
     return counted as Traffic

@@ -59,8 +59,13 @@ async function countTraffic(kind: SharedStores): Promise<Count[]> {
     const users = await openSpenders(url, 2)
     const found: Count[] = []
     for (const [operation, requestBy] of Object.entries(OPERATIONS)) {
-      const least = await leastTraffic([proxies.postgres, proxies.redis], extent(21, 5), turn =>
-        atFixedRate([url], { perSecond: 1, seconds: 1, next: () => requestBy(users[turn % 2] as Spender) }),
+      const isEnough = ([traffic]: readonly Traffic[]): boolean =>
+        (traffic as Traffic).roundTrips <= (MOST_TRIPS[operation] as number)
+      const least = await leastTraffic(
+        [proxies.postgres, proxies.redis],
+        { turns: extent(21, 5), isEnough },
+        turn =>
+          atFixedRate([url], { perSecond: 1, seconds: 1, next: () => requestBy(users[turn % 2] as Spender) }),
       )
       const [postgres, redis] = least as [Traffic, Traffic]
       found.push({ operation, stores: kind, postgres, redis })
