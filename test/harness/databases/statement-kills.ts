@@ -12,6 +12,8 @@ export type Moment = 'before' | 'during' | 'after'
 export interface Kill {
   readonly moment: Moment
   readonly at: number
+  /** Only statements that contain this text are counted. */
+  readonly of?: string
 }
 
 /** An order of the parent. */
@@ -47,7 +49,10 @@ export function obey(order: Order): readonly string[] {
 export function at(moment: Moment, text: string): void {
   if (!counted.getStore()) return
   if (moment === 'before') statements.push(text)
-  if (kill?.moment === moment && kill.at === statements.length) process.kill(process.pid, 'SIGKILL')
+  if (kill?.moment !== moment) return
+  const { at, of = '' } = kill
+  if (text.includes(of) && statements.filter(each => each.includes(of)).length === at)
+    process.kill(process.pid, 'SIGKILL')
 }
 
 const emit = Server.prototype.emit

@@ -18,7 +18,7 @@ const DELIVER = 'deliver events'
 /** Longer than the leases of a job and of an endpoint, in ms. */
 const PAST_LEASES_MS = 700_000
 /** The statement that stores what came of the attempts of an endpoint. */
-const isNote = (text: string): boolean => text.includes('update gw_webhook_endpoints set sent_to')
+const NOTE = 'update gw_webhook_endpoints set sent_to'
 
 /** A run kills hosts before every how-many-th statement, and during how many, by turns: each kill costs the start of a host. */
 const KILL_EVERY = 8
@@ -124,8 +124,11 @@ for (const store of ['postgres', 'sqlite'] as const) {
         const lived = await kill({ moment: 'before', at: Number.MAX_SAFE_INTEGER })
         let deaths = 0
         const killed = async (at: Kill): Promise<void> => {
-          if ((await kill(at)).length > 0) t.fail(`${chore}: not killed ${at.moment} statement ${at.at}`)
-          deaths += 1
+          const { length: ran } = await kill(at)
+          // While a host sends it looks for further endpoints every half second: a slow run has more statements than another.
+          if (ran > 0 && (chore === PUBLISH || at.of !== undefined || ran >= at.at))
+            t.fail(`${chore}: not killed ${at.moment} statement ${at.at}`)
+          if (ran === 0) deaths += 1
         }
         for (let at = first + 1; at <= lived.length; at += every) await killed({ moment: 'before', at })
         for (const at of store === 'postgres' ? turnOf(killsDuring(lived), KILLS_DURING) : [])
@@ -133,7 +136,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
         if (chore === PUBLISH) await killed({ moment: 'after', at: lived.length })
         else {
           const before = receiver.received.length
-          await killed({ moment: 'before', at: lived.findIndex(isNote) + 1 })
+          await killed({ moment: 'before', at: 1, of: NOTE })
           t.equal(receiver.received.length, before + 4, 'what was sent and not noted is sent again')
         }
         t.comment(`measured ${store}, ${chore}: ${deaths} kills over ${lived.length} statements`)
