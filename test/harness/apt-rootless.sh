@@ -1,5 +1,5 @@
 #!/bin/sh
-# apt-rootless.sh DIR PACKAGE...: downloads Debian packages with the libraries they miss and unpacks them under DIR/root.
+# apt-rootless.sh DIR PACKAGE...: downloads Debian packages with the libraries they miss and unpacks them under DIR/root, which DIR must not have.
 # Needs apt-get and dpkg-deb, but neither root nor a change to the machine.
 set -eu
 dir=$1
@@ -16,6 +16,5 @@ apt --print-uris --no-install-recommends install --reinstall "$@" |
   sed -n "s#^'[^']*/\([^_/']*\)_[^']*'.*#\1#p" | sort -u |
   while read -r package; do apt download "$package"; done
 # A run that is stopped half way leaves no root with a program that lacks its libraries.
-rm -rf "$dir/unpacked" "$dir/root"
 for archive in *.deb; do dpkg-deb -x "$archive" "$dir/unpacked"; done
 mv "$dir/unpacked" "$dir/root"

@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,23 +47,59 @@ function machinePostgres(): string | undefined {
   return directories.find(bin => existsSync(join(bin, 'initdb'))) ?? debianPostgres('/usr/lib/postgresql')
 }
 
-/** The folder of the cache of tests with a name, which it creates. */
-export function cache(name: string): string {
-  const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
-  const directory = join(base, 'gatewright-tests', name)
-  mkdirSync(directory, { recursive: true })
-  return directory
+/** A folder of the cache of tests; it may not exist. */
+export function cached(name: string): string {
+  const base = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gatewright-tests')
+  mkdirSync(base, { recursive: true })
+  return join(base, name)
 }
 
-/** Unpacks Debian packages into the cache, once. False where the machine has no Debian package tools. */
-function unpackDebian(directory: string, packages: readonly string[]): boolean {
-  if (!onPath('apt-get') || !onPath('dpkg-deb')) return false
+/** What goes into a folder of the cache: `make` fills the folder that it is given, `has` is a path below it that exists afterwards. */
+interface Kept {
+  readonly has: string
+  readonly make: (folder: string) => void
+}
+
+/** Moves what was made beside a folder of the cache there, unless another process has kept its own meanwhile. */
+export function keep(made: string, folder: string): void {
+  try {
+    renameSync(made, folder)
+  } catch (error) {
+    if (!existsSync(folder)) throw error
+  }
+}
+
+/**
+ * The folder of the cache of tests with a name, which is made once; undefined where `make` did not make what it `has`. Two processes may make it
+ * at the same time, each beside it: the first to end keeps its own. One that is stopped half way keeps none.
+ */
+export function kept(name: string, { has, make }: Kept): string | undefined {
+  const folder = cached(name)
+  if (existsSync(join(folder, has))) return folder
+  const made = mkdtempSync(`${folder}-`)
+  try {
+    // Postgres and MariaDB run as another user.
+    chmodSync(made, 0o755)
+    make(made)
+    if (!existsSync(join(made, has))) return undefined
+    // Without what it has it is of an older version of the tests.
+    if (!existsSync(join(folder, has))) rmSync(folder, { recursive: true, force: true })
+    keep(made, folder)
+    return folder
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+/** Unpacks Debian packages into a folder. Unpacks none where the machine has no Debian package tools. */
+function unpackDebian(folder: string, packages: readonly string[]): void {
+  if (!onPath('apt-get') || !onPath('dpkg-deb')) return
   const script = fileURLToPath(new URL('../../../test/harness/apt-rootless.sh', import.meta.url))
   const options = {
     stdio: ['ignore', 'ignore', 'inherit'] as ['ignore', 'ignore', 'inherit'],
     timeout: 5 * MINUTE,
   }
-  return spawnSync('sh', [script, directory, ...packages], options).status === 0
+  spawnSync('sh', [script, folder, ...packages], options)
 }
 
 /** The newest `bin` folder with an initdb below a `.../postgresql` folder. */
@@ -64,13 +111,14 @@ function debianPostgres(base: string): string | undefined {
 
 /** The folder of an npm package that is kept in a folder of the cache; undefined where two tries did not install it. */
 function npmPackage(folder: string, name: string, version: string): string | undefined {
-  const directory = cache(folder)
-  const root = join(directory, 'node_modules', name)
-  const args = ['install', '--prefix', directory, '--no-save', '--ignore-scripts', `${name}@${version}`]
-  for (let attempt = 0; attempt < 2 && !existsSync(root); attempt += 1) {
-    spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 3 * MINUTE })
+  const has = join('node_modules', name)
+  const make = (into: string): void => {
+    const args = ['install', '--prefix', into, '--no-save', '--ignore-scripts', `${name}@${version}`]
+    for (let attempt = 0; attempt < 2 && !existsSync(join(into, has)); attempt += 1)
+      spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 3 * MINUTE })
   }
-  return existsSync(root) ? root : undefined
+  const directory = kept(folder, { has, make })
+  return directory && join(directory, has)
 }
 
 function npmPostgres(): string | undefined {
@@ -89,12 +137,13 @@ export function postgresBinaries(): Binaries {
   const installed = machinePostgres()
   if (installed) return { from: 'the machine', directory: installed, env: {} }
 
-  const directory = cache('postgres')
-  const unpacked = join(directory, 'root/usr/lib/postgresql')
-  if (!debianPostgres(unpacked)) unpackDebian(directory, ['postgresql'])
-  const debian = debianPostgres(unpacked)
-  const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries) }
-  if (debian) return { from: 'Debian package, unpacked', directory: debian, env }
+  const has = 'root/usr/lib/postgresql'
+  const directory = kept('postgres', { has, make: folder => unpackDebian(folder, ['postgresql']) })
+  const debian = directory && debianPostgres(join(directory, has))
+  if (debian) {
+    const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries) }
+    return { from: 'Debian package, unpacked', directory: debian, env }
+  }
 
   const npm = npmPostgres()
   if (npm) return { from: 'npm package', directory: npm, env: {} }
@@ -116,12 +165,15 @@ export function debianProgram(
   packages: readonly string[],
   where = 'bin',
 ): { readonly root: string; readonly bin: string; readonly env: Record<string, string> } | undefined {
-  const directory = cache(folder)
+  const has = join('root/usr', where, program)
+  const directory = kept(folder, { has, make: into => unpackDebian(into, packages) })
+  if (directory === undefined) return undefined
   const root = join(directory, 'root/usr')
-  const bin = join(root, where)
-  if (!existsSync(join(bin, program))) unpackDebian(directory, packages)
-  const env = { LD_LIBRARY_PATH: join(root, 'lib', libraries) }
-  return existsSync(join(bin, program)) ? { root, bin, env } : undefined
+  return {
+    root,
+    bin: join(root, where),
+    env: { LD_LIBRARY_PATH: join(root, 'lib', libraries) },
+  }
 }
 
 /** Redis: REDIS_BINDIR, the machine's Valkey or Redis, or Debian's package unpacked. */

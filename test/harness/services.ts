@@ -7,7 +7,6 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmSync,
 } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -15,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { atExit } from './at-exit.ts'
-import { cache, postgresBinaries, redisBinaries } from './binaries.ts'
+import { cached, keep, postgresBinaries, redisBinaries } from './binaries.ts'
 
 /** A server for the length of one test run. */
 export interface Service {
@@ -150,7 +149,7 @@ const INITDB = ['-D', 'data', '-U', 'postgres', '-A', 'trust', '--no-sync', '-E'
 
 /** Puts the files of an empty database into `data`. They are made once and kept: a copy takes a tenth of the time of initdb. */
 async function emptyData(name: string, data: string, make: () => Promise<unknown>): Promise<void> {
-  const kept = join(cache('postgres-data'), name)
+  const kept = cached(`postgres-data-${name}`)
   // With the owner of the files, which root has given away.
   const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to])
   if (existsSync(kept)) {
@@ -160,12 +159,7 @@ async function emptyData(name: string, data: string, make: () => Promise<unknown
   await make()
   const beside = mkdtempSync(`${kept}-`)
   await copy(data, join(beside, 'data'))
-  try {
-    renameSync(join(beside, 'data'), kept)
-  } catch (error) {
-    // Another process has kept its own meanwhile.
-    if (!existsSync(kept)) throw error
-  }
+  keep(join(beside, 'data'), kept)
   rmSync(beside, { recursive: true, force: true })
 }
 

@@ -4,7 +4,8 @@ import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { startEvm } from '../harness/chain/evm.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { openTestHost, sessionOf } from '../harness/host.ts'
+import { openTestHost, sessionOf, type HttpResponse } from '../harness/host.ts'
+import { responded } from './harness/kill-place.ts'
 import { moneyUser, type MoneyUser } from './harness/money.ts'
 import { chainUser, payinChain } from './harness/paid-host.ts'
 
@@ -12,12 +13,9 @@ const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(5)).derive("m/44'/60'/0
 const { addressAt } = branchOfXpub(key.publicExtendedKey)
 
 /** Writes, and repeats the write under its key as long as a busy machine is too slow for the host's time limits. */
-async function patiently(user: Pick<MoneyUser, 'write'>, path: string, body: object) {
+function patiently(user: Pick<MoneyUser, 'write'>, path: string, body: object): Promise<HttpResponse> {
   const key = crypto.randomUUID()
-  for (;;) {
-    const response = await user.write(path, body, key)
-    if (response.status !== 503) return response
-  }
+  return responded(() => user.write(path, body, key))
 }
 
 t.test('two hosts of one Postgres never share an index, and budgets hold over both', async t => {

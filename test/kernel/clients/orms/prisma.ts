@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { fromPrisma, type OrmClient } from '@gatewright/kernel/orms'
-import { build } from 'esbuild'
-import { cache } from '../../../harness/binaries.ts'
+import { buildSync } from 'esbuild'
+import { kept } from '../../../harness/binaries.ts'
 import { openPostgresPool, uniqueName } from '../../../harness/stores.ts'
 
 const VERSION = '7.10.0'
@@ -49,45 +49,41 @@ interface AdapterModule {
   ) => unknown
 }
 
+const BUNDLE = 'client.mjs'
+
 /**
- * Installs Prisma into the cache and generates its client, once. It is no dependency of the root: it takes 300 MB. Its engine for migrations, which
+ * Installs Prisma into a folder and generates its client. It is no dependency of the root: it takes 300 MB. Its engine for migrations, which
  * cannot be downloaded everywhere, is not needed: the client runs queries without one.
  */
-async function prismaModules(): Promise<PrismaModule & AdapterModule> {
-  const directory = cache(`prisma-${VERSION}`)
-  const bundle = join(directory, 'client.mjs')
-  if (!existsSync(bundle)) {
-    const run = (program: string, args: readonly string[]): void => {
-      const env = { ...process.env, NODE_OPTIONS: '', PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
-      const { status } = spawnSync(program, args, {
-        cwd: directory,
-        env,
-        stdio: ['ignore', 'ignore', 'inherit'],
-      })
-      if (status !== 0) throw new Error(`no Prisma for the tests: ${program} ${args.join(' ')} failed`)
-    }
-    mkdirSync(join(directory, 'prisma'), { recursive: true })
-    writeFileSync(join(directory, 'package.json'), '{ "type": "module", "private": true }')
-    writeFileSync(join(directory, 'prisma/schema.prisma'), SCHEMA)
-    writeFileSync(join(directory, 'prisma.config.ts'), "export default { schema: 'prisma/schema.prisma' }\n")
-    run('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES])
-    run(process.execPath, ['node_modules/prisma/build/index.js', 'generate'])
-    const unfinished = `${bundle}.part`
-    await build({
-      stdin: {
-        contents: "export * from './generated/client.ts'; export * from '@prisma/adapter-pg'",
-        resolveDir: directory,
-      },
-      outfile: unfinished,
-      bundle: true,
-      packages: 'external',
-      format: 'esm',
-      platform: 'node',
-    })
-    // A run that is stopped half way leaves no client.
-    renameSync(unfinished, bundle)
+function makePrisma(folder: string): void {
+  const run = (program: string, args: readonly string[]): void => {
+    const env = { ...process.env, NODE_OPTIONS: '', PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
+    const { status } = spawnSync(program, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] })
+    if (status !== 0) throw new Error(`no Prisma for the tests: ${program} ${args.join(' ')} failed`)
   }
-  return (await import(pathToFileURL(bundle).href)) as PrismaModule & AdapterModule
+  mkdirSync(join(folder, 'prisma'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }')
+  writeFileSync(join(folder, 'prisma/schema.prisma'), SCHEMA)
+  writeFileSync(join(folder, 'prisma.config.ts'), "export default { schema: 'prisma/schema.prisma' }\n")
+  run('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES])
+  run(process.execPath, ['node_modules/prisma/build/index.js', 'generate'])
+  buildSync({
+    stdin: {
+      contents: "export * from './generated/client.ts'; export * from '@prisma/adapter-pg'",
+      resolveDir: folder,
+    },
+    outfile: join(folder, BUNDLE),
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+  })
+}
+
+async function prismaModules(): Promise<PrismaModule & AdapterModule> {
+  const directory = kept(`prisma-${VERSION}`, { has: BUNDLE, make: makePrisma })
+  if (directory === undefined) throw new Error('no Prisma for the tests: its client was not generated')
+  return (await import(pathToFileURL(join(directory, BUNDLE)).href)) as PrismaModule & AdapterModule
 }
 
 /** Clients of Prisma over a fresh schema of Postgres with the table `payments`. */
