@@ -50,7 +50,7 @@ for (const [name, [runtime, [binary = '', ...given]]] of Object.entries(commands
   t.test(name, t =>
     compare(t, async calls => {
       const file = await written(name.replace(' ', '-'), runtime, printing(calls))
-      const { stdout } = await run(binary, [...given, file], { env: {}, timeout: 60_000 })
+      const { stdout } = await run(binary, [...given, file], { env: {}, timeout: 600_000 })
       return JSON.parse(stdout) as TenResults
     }),
   )

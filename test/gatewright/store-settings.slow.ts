@@ -45,7 +45,7 @@ import { installTools } from '../harness/tools.ts'
 import { appendRedisFeed, appendSqlFeed, readRedisFeed, readSqlFeed } from '../session-issuer/feeds.ts'
 
 installTools()
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 const CONNECTIONS = 4
 /** As `postgresStore` and the host have it. */

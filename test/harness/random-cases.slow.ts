@@ -16,7 +16,7 @@ const OTHERS = filesBelow('test', '.test.ts').filter(
 /** Files that a process runs, so that its memory does not grow without end. */
 const FILES_A_PROCESS = 20
 
-t.setTimeout(1_200_000)
+t.setTimeout(1_800_000)
 for (const [tests, times] of [
   [OTHERS, 1],
   [RACES, 3],

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../harness/files.ts'
 
 const FOLDER = 'docs/runbooks'
 const run = promisify(execFile)
-t.setTimeout(300_000)
+t.setTimeout(1_800_000)
 
 const programs = temporaryFolder(t)
 // Stands for npx, whose start takes longer than most commands. `npx gatewright` itself is tried by `test/workspace/printed-commands.slow.ts`.

@@ -79,7 +79,7 @@ t.test(
         writeFileSync(join(project, 'program.cjs'), commonJs(name))
         for (const node of nodes) {
           const env = { PATH: process.env['PATH'] }
-          const options = { cwd: project, env, encoding: 'utf8', timeout: 60_000 } as const
+          const options = { cwd: project, env, encoding: 'utf8', timeout: 600_000 } as const
           for (const file of ['program.js', 'program.cjs']) {
             const ran = spawnSync(node, [file], options)
             t.equal(ran.status, 0, `${node} ${file}: ${ran.stdout}${ran.stderr}`)

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../harness/files.ts'
 
 const FOLDER = 'examples/deploy'
 const MOST_MEBIBYTES = 120
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 const roots = temporaryFolder(t)
 // npm's own, so that the packages that this repository has installed are not downloaded again.

@@ -252,7 +252,7 @@ async function killEverywhere(
   return endings
 }
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 // The two databases are independent.
 t.jobs = 2
 

@@ -5,7 +5,7 @@ import { runNode } from '../../harness/node.ts'
 import { installTools } from '../../harness/tools.ts'
 
 installTools()
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 const files = ['nest', 'nest/methods', 'nest/redirects', 'nest/runs'].map(
   name => `build/test/gatewright/${name}.test.js`,

@@ -7,7 +7,7 @@ for (const [name, { start, places }] of Object.entries(SERVERS))
   t.test(
     `${name}: one payment for a key, and no more than the cap, whoever responds while the handler pays`,
     async t => {
-      t.setTimeout(120_000)
+      t.setTimeout(1_800_000)
       const found = await outcomes(start, places)
       for (const row of table(name, found)) t.comment(row)
       for (const { place, end, status, paidPerKey, paidUnderCap } of found)

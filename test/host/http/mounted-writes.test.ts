@@ -107,7 +107,10 @@ t.test('checks the requirements once, in the transaction, and before what is pre
         more,
         on => (placeOf(on) === place ? blocked : allow(undefined)),
       )
-      t.match(denied.response, { status: 403, body: { error: 'policy_blocked' } })
+      t.match(denied, {
+        response: { status: 403, body: { error: 'policy_blocked' } },
+        decisions: [{ failure: undefined }],
+      })
       t.equal(await count(), 0)
     }
   }

@@ -33,7 +33,7 @@ async function startHost(schema: string, mode: string, t: Test): Promise<{ go():
   }
 }
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 for (const mode of ['transactional', 'two-phase']) {
   void t.test(`1,000 duplicates at once over 4 processes, ${mode}: one effect, no exhaustion`, async t => {

@@ -55,7 +55,7 @@ async function killAt(store: StoreName, mode: Mode, when: keyof Steps, step: num
   const args = [VICTIM, store, place, mode, when, String(step), String(clock.now())]
   // Without the hooks that tap puts into every child process.
   const env = { ...process.env, NODE_OPTIONS: '' }
-  const child = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000, env })
+  const child = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 300_000, env })
   const died = child.signal === 'SIGKILL'
   if (!died && !child.stdout.includes('served')) throw new Error(`the victim failed: ${child.stderr}`)
 

@@ -29,7 +29,7 @@ for (const name of turnOf(['Kysely', 'Drizzle', 'Knex'], 1))
           // Without the hooks that tap puts into every child process.
           const env = { ...process.env, NODE_OPTIONS: '' }
           const args = [VICTIM, name, schema, key, when, String(at)]
-          const child = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000, env })
+          const child = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 300_000, env })
           const died = child.signal === 'SIGKILL'
           if (!died && child.status !== 0) throw new Error(`the server failed: ${child.stderr}`)
           const bodies = await race(30, () => pay(key))

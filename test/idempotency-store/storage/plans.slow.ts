@@ -51,7 +51,7 @@ function checkPlans(t: Test, { text, plans }: StatementPlans): void {
   }
 }
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 
 t.test('every statement uses an index, on a fresh table and among a million records', async t => {
   const schema = uniqueName()

@@ -19,7 +19,7 @@ for (const [driver, program] of Object.entries(DRIVERS))
     async t => {
       // Without the hooks that tap puts into every child process.
       const env = { ...process.env, NODE_OPTIONS: '' }
-      const { stdout } = await promisify(execFile)(program(), [SUITES, driver], { env, timeout: 120_000 })
+      const { stdout } = await promisify(execFile)(program(), [SUITES, driver], { env, timeout: 600_000 })
       const { tests, failed } = JSON.parse(stdout) as { tests: number; failed: string[] }
       t.ok(tests > 50, `${tests} tests`)
       t.same(failed, [])

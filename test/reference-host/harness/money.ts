@@ -29,7 +29,10 @@ export interface WirePayin {
 
 /** What a user does with money, over HTTP. */
 export interface MoneyUser {
-  /** A financial write, by default under a new idempotency key. */
+  /**
+   * A financial write, by default under a new idempotency key. It is sent again as long as nothing of it was started, because other writes of
+   * the account ran for longer than a host waits: a busy machine takes that long.
+   */
   write(path: string, body: unknown, key?: string): Promise<HttpResponse>
   read(path: string): Promise<HttpResponse>
   fund(amountCents: number): Promise<HttpResponse>
@@ -41,8 +44,13 @@ export interface MoneyUser {
 /** A user's money operations at a host. */
 export function moneyUser(send: TestHost['send'], { token }: Pick<WalletUser, 'token'>): MoneyUser {
   const read = (path: string): Promise<HttpResponse> => send(`/user/v1${path}`, { headers: bearer(token) })
-  const write: MoneyUser['write'] = (path, body, key = randomUUID()) =>
-    send(`/user/v1${path}`, { body, headers: { ...bearer(token), 'idempotency-key': key } })
+  const write: MoneyUser['write'] = async (path, body, key = randomUUID()) => {
+    const request = { body, headers: { ...bearer(token), 'idempotency-key': key } }
+    for (;;) {
+      const response = await send(`/user/v1${path}`, request)
+      if (response.status !== 429 || response.body['error'] !== 'request_in_progress') return response
+    }
+  }
   return {
     read,
     write,

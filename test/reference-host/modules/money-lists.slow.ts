@@ -74,7 +74,7 @@ function fill(table: string): string {
     from generate_series(1, ${ROWS}) n`
 }
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 t.test('a page of very many rows of money costs the same everywhere, in every range', async t => {
   const stores = await hostStoresEnv('postgres')

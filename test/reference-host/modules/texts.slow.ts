@@ -7,7 +7,7 @@ import { inlined } from '../../harness/openapi.ts'
 import type { Place, Schema } from '../harness/texts.ts'
 import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, STORE_TEXTS, textPlaces } from '../harness/texts.ts'
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 interface OperationDescription {

@@ -59,7 +59,7 @@ async function fill(db: SqlClient): Promise<void> {
 }
 
 t.test('every look-up among very many rows uses an index and reads at most 6 pages', async t => {
-  t.setTimeout(600_000)
+  t.setTimeout(1_800_000)
   const schema = uniqueName()
   const pool = await openPostgresPool(schema, 1)
   t.teardown(async () => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compareWithViem } from './eip4361-differences.ts'
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 
 t.test('100 000 altered messages are parsed as viem parses them, or differ in a known way', async t => {
   const { kinds, both } = compareWithViem(100_000)

@@ -11,7 +11,7 @@ import { JEST_29, PACKAGES, PAID_ONCE, PROGRAMS } from './programs.ts'
 
 // In the temporary folder, where no node_modules of this checkout lie above the project.
 mkdirSync('build/loaders', { recursive: true })
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 const directory = resolve(mkdtempSync('build/loaders/'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
 const tarballs = tarballsIn(directory)(['gatewright'])

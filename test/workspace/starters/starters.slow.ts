@@ -34,7 +34,7 @@ const STARTERS: readonly { readonly starter: Starter; readonly packages: readonl
 ]
 
 const directory = temporaryFolder(t)
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 const tarballs = tarballsIn(directory)
 
 async function passes(t: Test, folder: string, args: readonly string[], name: string): Promise<void> {

@@ -158,7 +158,7 @@ async function killEverywhere(t: Test, world: World, store: StoreName, tool: Too
   t.comment(`measured ${store}, ${tool}: ${deaths} kills over ${lived.length} statements`)
 }
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 const KILLED: readonly (readonly [StoreName, ToolName])[] = [
   ['redis', 'payments.create'],

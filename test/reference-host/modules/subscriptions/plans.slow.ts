@@ -87,7 +87,7 @@ function plain(text: string): string {
     .trim()
 }
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 t.test('every statement uses an index among very many pay-ins', async t => {
   const evm = await startEvm()

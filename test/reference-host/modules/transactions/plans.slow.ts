@@ -33,7 +33,7 @@ const fill = (accountId: string): readonly string[] => [
   'analyze gw_transactions',
 ]
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 t.test('the first page of very many transactions costs what the last one does', async t => {
   const stores = await hostStoresEnv('postgres')

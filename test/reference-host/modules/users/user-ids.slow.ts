@@ -7,7 +7,7 @@ import { holds } from '../../../harness/holds.ts'
 import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { HOSTILE_TEXTS, isName } from '../../harness/texts.ts'
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 const host = await openTestHost(t, { RATE_LIMITS: 'off' })
 
 const headers = { 'x-partner-key': host.partnerKey }

@@ -73,7 +73,7 @@ function objectsWithGaps(events: Iterable<Body['data']>): readonly string[] {
 const recordedIds = async (db: SqlClient): Promise<unknown[]> =>
   (await rows(db, 'select id from gw_events order by id')).map(row => row['id'])
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 t.jobs = 2
 
 for (const store of ['postgres', 'sqlite'] as const) {
