@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** What passed through a proxy. */
 export interface Traffic {
-  /** How often a client waited for the server: it sent something after the server had responded. */
+  /** How often a client waited for the server: it sent a statement that is counted after the server had responded. */
   roundTrips: number
   /** Statements that Postgres ran (`Execute` and simple `Query` messages), or commands that Redis ran. */
   statements: number
@@ -19,10 +19,16 @@ export interface CountingProxy {
 /** Counts the statements that a client sends on one connection. It gets the bytes in any pieces. */
 type StatementCounter = (bytes: Buffer) => number
 
-/** Counts messages by their type and length (PostgreSQL protocol 3.0). The first message has no type. */
-export function postgresStatements(): StatementCounter {
+/**
+ * Counts messages by their type and length (PostgreSQL protocol 3.0). The first message has no type. `isChore`: which statements, by their text,
+ * are left out.
+ */
+export function postgresStatements(isChore: (text: string) => boolean = () => false): StatementCounter {
   let pending = Buffer.alloc(0)
   let isFirst = true
+  /** Texts by the names that the connection gave them. */
+  const prepared = new Map<string, string>()
+  let bound = ''
   return bytes => {
     pending = Buffer.concat([pending, bytes])
     let statements = 0
@@ -31,7 +37,11 @@ export function postgresStatements(): StatementCounter {
       if (pending.length < header + 4) return statements
       const length = header + pending.readUInt32BE(header)
       if (pending.length < length) return statements
-      if (!isFirst && ['E', 'Q'].includes(String.fromCharCode(pending[0] as number))) statements += 1
+      const type = isFirst ? '' : String.fromCharCode(pending[0] as number)
+      const [one = '', two = ''] = pending.toString('latin1', header + 4, length).split('\0', 2)
+      if (type === 'P') prepared.set(one, two)
+      if (type === 'B') bound = prepared.get(two) ?? ''
+      if ((type === 'E' && !isChore(bound)) || (type === 'Q' && !isChore(one))) statements += 1
       isFirst = false
       pending = pending.subarray(length)
     }
@@ -62,9 +72,12 @@ export async function countingProxy(target: string, counter: () => StatementCoun
       socket.on('error', destroy).on('close', destroy)
     }
     client.on('data', (bytes: Buffer) => {
-      traffic.statements += count(bytes)
-      if (!isServersTurn) traffic.roundTrips += 1
-      isServersTurn = true
+      const statements = count(bytes)
+      traffic.statements += statements
+      if (statements > 0 && !isServersTurn) {
+        traffic.roundTrips += 1
+        isServersTurn = true
+      }
       upstream.write(bytes)
     })
     upstream.on('data', (bytes: Buffer) => {
