@@ -1,6 +1,6 @@
 // Starts Redis and Postgres, runs the compiled test files, and closes with `N passed, N failed`. Arguments: test files, or --slow for the
 // long suites; --changed [REVISION] leaves out those that import nothing that has changed since (by default since the last commit).
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { anvilBinary } from './binaries.ts'
@@ -63,7 +63,9 @@ function argumentsOf(args: readonly string[]): Arguments {
   const { slow, changed } = values
   const [revision = 'HEAD', ...others] = changed ? positionals : []
   if (others.length > 0) throw new Error(`--changed takes one revision, not also ${others.join(', ')}`)
-  const unknown = changed ? [] : positionals.filter(name => !existsSync(name))
+  const unknown = changed
+    ? []
+    : positionals.filter(name => !statSync(name, { throwIfNoEntry: false })?.isFile())
   if (unknown.length > 0) throw new Error(`no such test file: ${unknown.join(', ')}`)
   return { slow, since: changed ? revision : undefined, named: changed ? [] : positionals }
 }
