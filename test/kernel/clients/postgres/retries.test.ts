@@ -43,9 +43,18 @@ for (const level of ['repeatable read', 'serializable'])
     const dbs = pools.map(pool =>
       fromPgPool(pool, { retries: 50, onRetry: reason => reasons.push(reason) }),
     ) as [SqlClient, SqlClient]
+    // The first two write when both have read.
+    let readers = 0
+    let goOn = (): void => {}
+    const bothHaveRead = new Promise<void>(resolve => {
+      goOn = resolve
+    })
     await race(8, index =>
       (dbs[index % 2] as SqlClient).transaction(async tx => {
         const cents = await read(tx, 1)
+        readers += 1
+        if (readers === 2) goOn()
+        await bothHaveRead
         await write(tx, 1, cents + 1)
       }),
     )
