@@ -13,6 +13,17 @@ t.test('counts', async t => { for (let n = 0; n < 5000; n++) t.ok(n < 4999) })`
   t.match(b, { passed: 1, failures: [] })
 })
 
+t.test('a file whose teardown fails says why', async t => {
+  const folder = t.testdir({
+    'a.mjs': PASSES,
+    'b.mjs': spoiledBy(`}); t.teardown(async () => { throw new Error('still open') `),
+    'c.mjs': PASSES,
+  })
+  const [a, b, c] = await run(folder, ['a.mjs', 'b.mjs', 'c.mjs'], 10)
+  t.match([a?.failures, c?.failures], [[], []])
+  t.match(b?.failures.join(), /still open/)
+})
+
 t.test(
   'a file that sets the exit code fails, and an error that comes late fails the file that runs then',
   async t => {

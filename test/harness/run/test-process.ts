@@ -127,8 +127,10 @@ class Reading {
     this.#ended = ended
     this.#writing = files[0] ?? ''
     parser.on('result', (result: Result) => {
-      const file = several ? files.findLast(file => result.fullname.startsWith(file)) : undefined
-      this.#of(file ?? files[0] ?? '').results.push(result)
+      const file = several ? files.findLast(file => result.fullname.startsWith(file)) : files[0]
+      // The error of a file's teardown comes without its name, before the comment behind its results.
+      const running = files.find(file => this.#of(file).cpuMs === undefined)
+      this.#of(file ?? running ?? '').results.push(result)
     })
     parser.on('assert', ({ ok, fullname }: Result) => {
       if (several && ok && files.includes(fullname)) this.#of(fullname).hasPassed = true

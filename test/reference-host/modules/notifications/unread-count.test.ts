@@ -5,12 +5,10 @@ import { bearer, bootstrapUser, openTestHost } from '../../../harness/host.ts'
 import { cardUser } from '../../harness/card-payments.ts'
 
 const { env, drop } = await keptHostStoresEnv('postgres')
-const host = await openTestHost(t, env)
+t.teardown(drop)
 const { db, close } = openDatabaseOf(env)
-t.teardown(async () => {
-  await close()
-  await drop()
-})
+t.teardown(close)
+const host = await openTestHost(t, env)
 
 t.test('counts and marks 1000 unread notifications at a time, whatever an account has', async t => {
   const { token } = await bootstrapUser(host.send)
