@@ -5,7 +5,7 @@ import { HDKey } from 'viem/accounts'
 import { startEvm } from '../harness/chain/evm.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { openTestHost, sessionOf, type HttpResponse } from '../harness/host.ts'
-import { responded } from './harness/kill-place.ts'
+import { responded } from './harness/repeats.ts'
 import { moneyUser, type MoneyUser } from './harness/money.ts'
 import { chainUser, payinChain } from './harness/paid-host.ts'
 

@@ -14,7 +14,7 @@ import {
 } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
 import { PROGRAMS } from '../harness/programs.ts'
-import { decided } from './harness/kill-place.ts'
+import { decided } from './harness/repeats.ts'
 
 const PAYIN = '/user/v1/subscriptions/payin'
 const stores = await hostStoresEnv('postgres+redis')

@@ -1,7 +1,6 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
 import Database from 'libsql'
 import pg from 'pg'
@@ -87,31 +86,6 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
 
 /** What is done to a host that may be killed meanwhile. */
 export type Act = () => Promise<HttpResponse | void>
-
-const isInProgress = (response: HttpResponse | void): boolean =>
-  response?.body['error'] === 'request_in_progress'
-
-/** Acts again while a response says that it has to wait, 100 times at most. */
-async function again<R extends HttpResponse | void>(
-  act: () => Promise<R>,
-  waits: (response: R) => boolean,
-): Promise<R> {
-  for (let tries = 1; ; tries += 1) {
-    const response = await act()
-    if (!waits(response) || tries === 100) return response
-    await delay(20)
-  }
-}
-
-/** Asks again until the database of the dead host is free: on Postgres its transaction takes a moment to be over. */
-export function responded<R extends HttpResponse | void>(act: () => Promise<R>): Promise<R> {
-  return again(act, response => response?.status === 503 || isInProgress(response))
-}
-
-/** Sends a write again while other writes of its account run, on a slow machine for longer than a host waits. It needs an idempotency key. */
-export function decided(send: () => Promise<HttpResponse>): Promise<HttpResponse> {
-  return again(send, isInProgress)
-}
 
 /** The statements after which something may be committed without anybody knowing. */
 function outsideTransactions(statements: readonly string[]): number[] {

@@ -6,6 +6,7 @@ import {
   type TestHost,
   type WalletUser,
 } from '../../harness/host.ts'
+import { decided } from './repeats.ts'
 
 /** A pay-in as responses hold it. */
 export interface WirePayin {
@@ -30,8 +31,7 @@ export interface WirePayin {
 /** What a user does with money, over HTTP. */
 export interface MoneyUser {
   /**
-   * A financial write, by default under a new idempotency key. It is sent again as long as nothing of it was started, because other writes of
-   * the account ran for longer than a host waits: a busy machine takes that long.
+   * A financial write, by default under a new idempotency key. It is sent again, as `decided` does, while nothing of it was started.
    */
   write(path: string, body: unknown, key?: string): Promise<HttpResponse>
   read(path: string): Promise<HttpResponse>
@@ -46,10 +46,7 @@ export function moneyUser(send: TestHost['send'], { token }: Pick<WalletUser, 't
   const read = (path: string): Promise<HttpResponse> => send(`/user/v1${path}`, { headers: bearer(token) })
   const write: MoneyUser['write'] = async (path, body, key = randomUUID()) => {
     const request = { body, headers: { ...bearer(token), 'idempotency-key': key } }
-    for (;;) {
-      const response = await send(`/user/v1${path}`, request)
-      if (response.status !== 429 || response.body['error'] !== 'request_in_progress') return response
-    }
+    return decided(() => send(`/user/v1${path}`, request))
   }
   return {
     read,

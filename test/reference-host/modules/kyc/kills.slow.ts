@@ -3,7 +3,8 @@
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { responded, freshPlace, killsBefore, killsDuring, type Act } from '../../harness/kill-place.ts'
+import { freshPlace, killsBefore, killsDuring, type Act } from '../../harness/kill-place.ts'
+import { responded } from '../../harness/repeats.ts'
 import { kycBody, kycUser, signedFields, WEBHOOK_SECRET, type Person } from '../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
 

@@ -2,7 +2,8 @@
 // to the next host.
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { freshPlace, killsBefore, killsDuring, responded } from '../../harness/kill-place.ts'
+import { freshPlace, killsBefore, killsDuring } from '../../harness/kill-place.ts'
+import { responded } from '../../harness/repeats.ts'
 import { auditMoney } from './audit.ts'
 import { startEvm } from '../../../harness/chain/evm.ts'
 import { payinOf } from '../../harness/money.ts'

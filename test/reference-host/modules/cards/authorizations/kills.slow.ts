@@ -15,7 +15,8 @@ import {
 } from '../../../harness/card-payments.ts'
 import { bootstrapUser, type HttpResponse } from '../../../../harness/host.ts'
 import * as internals from '../../../../harness/internals.ts'
-import { freshPlace, killsBefore, responded } from '../../../harness/kill-place.ts'
+import { freshPlace, killsBefore } from '../../../harness/kill-place.ts'
+import { responded } from '../../../harness/repeats.ts'
 import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../../subscriptions/killable-host.ts'
 
