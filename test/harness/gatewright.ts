@@ -8,6 +8,12 @@ export interface Ran {
   readonly output: string
 }
 
+/** What a command printed with `--json`. Throws what it printed if it failed. */
+export function jsonOf<T = unknown>({ code, output }: Ran): T {
+  if (code !== 0) throw new Error(output)
+  return JSON.parse(output) as T
+}
+
 /** Runs the operator command in this process. Nobody can be asked. */
 export async function gatewright(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
   const { code, out, problem } = await runCommand(args, { env, ask: undefined })

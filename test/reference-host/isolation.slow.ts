@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { gatewright } from '../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, openTestHost, type HttpResponse } from '../harness/host.ts'
 import { keyBelow } from './harness/card-payments.ts'
 import { kycBody } from './harness/kyc.ts'
@@ -342,6 +342,6 @@ t.test("no partner operation shows another partner's records, even under the sam
 
 /** Creates a partner as the operator does, and returns its key. */
 async function newPartner(dataDir: string, name: string): Promise<string> {
-  const { output } = await gatewright(['partner-keys', 'create', name, '--json'], { DATA_DIR: dataDir })
-  return (JSON.parse(output) as { key: string }).key
+  const command = ['partner-keys', 'create', name, '--json']
+  return jsonOf<{ key: string }>(await gatewright(command, { DATA_DIR: dataDir })).key
 }

@@ -1,6 +1,6 @@
 // Every use of an API key is checked against the key's whole policy chain, whatever operation it is used for.
 import t from 'tap'
-import { gatewright } from '../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, openTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 import { sampleOf } from '../harness/random-cases.ts'
 import { temporaryFolder } from '../harness/files.ts'
@@ -54,8 +54,7 @@ const dataDir = temporaryFolder(t)
 const partnerKey = async (policy?: object): Promise<string> => {
   const more = policy ? ['--policy', JSON.stringify(policy)] : []
   const command = ['partner-keys', 'create', 'Acme', '--json', ...more]
-  const { output } = await gatewright(command, { DATA_DIR: dataDir })
-  return (JSON.parse(output) as { key: string }).key
+  return jsonOf<{ key: string }>(await gatewright(command, { DATA_DIR: dataDir })).key
 }
 const PARTNER_OPERATIONS = ['users.resolve', 'sessions.createForPartner', 'notifications.events']
 const partnerKeys: Record<string, string> = {}

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gatewright as runGatewright } from '../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf } from '../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../harness/host-stores.ts'
 import {
   newWallet,
@@ -25,11 +25,8 @@ t.teardown(async () => {
   await stores.drop()
 })
 const https = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
-const gatewright = async (...args: string[]): Promise<Record<string, string>> => {
-  const { code, output } = await runGatewright([...args, '--json'], env)
-  if (code !== 0) throw new Error(output)
-  return JSON.parse(output) as Record<string, string>
-}
+const gatewright = async (...args: string[]): Promise<Record<string, string>> =>
+  jsonOf(await runGatewright([...args, '--json'], env))
 
 /** A signed bootstrap body under the live service name. */
 async function signedLive(extra: Record<string, unknown> = {}): Promise<Record<string, unknown>> {

@@ -1,14 +1,11 @@
 import t from 'tap'
-import { gatewright } from '../../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { temporaryFolder } from '../../harness/files.ts'
 
 const dataDir = temporaryFolder(t)
-const aliases = async (verb: string): Promise<unknown> => {
-  const { code, output } = await gatewright(['aliases', verb, '--json'], { DATA_DIR: dataDir })
-  if (code !== 0) throw new Error(output)
-  return JSON.parse(output)
-}
+const aliases = async (verb: string): Promise<unknown> =>
+  jsonOf(await gatewright(['aliases', verb, '--json'], { DATA_DIR: dataDir }))
 
 t.test(
   'counts legacy names under the key that used them, and keeps the counts after the host stops',

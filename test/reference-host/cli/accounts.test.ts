@@ -2,7 +2,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, request, spawnHost } from '../../harness/host.ts'
 import { webToken } from '../harness/web-sign-in.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
@@ -11,8 +11,7 @@ import { temporaryFolder } from '../../harness/files.ts'
 const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
-const json = async (...args: string[]): Promise<unknown> =>
-  JSON.parse((await gatewright(...args, '--json')).output)
+const json = async (...args: string[]): Promise<unknown> => jsonOf(await gatewright(...args, '--json'))
 
 // `gatewright start` runs the host whose rows the other commands show.
 const host = await spawnHost(dataDir, {}, [PROGRAMS.command, 'start'])

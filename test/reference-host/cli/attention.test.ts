@@ -1,6 +1,6 @@
 import t from 'tap'
 import { cardUser, networkEvent, networkRequest } from '../harness/card-payments.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { fundedUser, memberOf } from '../harness/transfers.ts'
@@ -47,7 +47,7 @@ t.test('an operator lists what an issuer reported in excess, and marks it as han
   t.match(await gatewright('authorizations', 'handled', id, 'ticket-1'), { code: 1 }, 'once')
   t.match(await gatewright('authorizations', 'list'), { code: 0, output: /No open reports/ })
   await onHost(send('refunded', 7))
-  const again = JSON.parse((await gatewright('authorizations', 'list', '--json')).output) as object[]
+  const again = jsonOf<object[]>(await gatewright('authorizations', 'list', '--json'))
   t.match(again, [{ id, detail: 'refunded_beyond_cleared', amountCents: 7 }], 'only what came since')
   t.equal(again.length, 1)
 })

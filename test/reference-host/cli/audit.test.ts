@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 
 interface Row {
@@ -24,10 +24,9 @@ for (const stores of ['embedded', 'postgres'] as const) {
       rmSync(dataDir, { recursive: true, force: true })
     })
     const gatewright = (...args: string[]): Promise<Ran> => runGatewright(['audit', 'list', ...args], env)
-    const json = async (...args: string[]): Promise<Row[]> =>
-      JSON.parse((await gatewright(...args, '--json')).output) as Row[]
+    const json = async (...args: string[]): Promise<Row[]> => jsonOf(await gatewright(...args, '--json'))
     const made = await runGatewright(['partner-keys', 'create', 'Acme', '--json'], env)
-    const { partnerId, keyId } = JSON.parse(made.output) as { partnerId: string; keyId: string }
+    const { partnerId, keyId } = jsonOf<{ partnerId: string; keyId: string }>(made)
     // One rotation writes two rows in one millisecond, and the rows of a busy account share many more.
     await runGatewright(['partner-keys', 'rotate', keyId], env)
     const { db, close } = openDatabaseOf(env)
@@ -51,7 +50,8 @@ for (const stores of ['embedded', 'postgres'] as const) {
       const paged: Row[] = []
       const options: string[] = []
       for (;;) {
-        const { output } = await gatewright('--account', partnerId, '--limit', '1', ...options)
+        const { code, output } = await gatewright('--account', partnerId, '--limit', '1', ...options)
+        t.equal(code, 0, output)
         paged.push(...(await json('--account', partnerId, '--limit', '1', ...options)))
         const next = /^For the next page: (--before) (\S+)$/m.exec(output)
         if (!next) break

@@ -1,7 +1,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 
 const { env, drop } = await keptHostStoresEnv('postgres')
@@ -31,7 +31,7 @@ t.test('an operator lists losses of history, and accepts all of them once', asyn
     output: 'Accepted: 2. Hosts become ready',
   })
   t.match(await gatewright('history', 'accept', '--yes'), { code: 0, output: 'Accepted: 0.' })
-  t.match(JSON.parse((await gatewright('history', 'list', '--json')).output), [
+  t.match(jsonOf(await gatewright('history', 'list', '--json')), [
     { hostId: 'host_b', keptAt: null, acceptedAt: String },
     { hostId: 'host_a', keptAt: '2027-01-15T08:00:01.000Z', acceptedAt: String },
   ])

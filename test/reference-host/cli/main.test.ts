@@ -1,22 +1,17 @@
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
-import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, gatewrightProcess, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, startTestHost } from '../../harness/host.ts'
 import { temporaryFolder } from '../../harness/files.ts'
 
 const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
-const json = async (...args: string[]): Promise<unknown> => {
-  const { code, output } = await gatewright(...args, '--json')
-  if (code !== 0) throw new Error(output)
-  return JSON.parse(output)
-}
+const json = async (...args: string[]): Promise<unknown> => jsonOf(await gatewright(...args, '--json'))
 
 t.test('as a process, prints the result and exits with 0, or the problem and exits with 2', async t => {
   const made = await gatewrightProcess(['partner-keys', 'create', 'Process', '--json'], env)
-  t.equal(made.code, 0)
-  t.match(JSON.parse(made.output), { key: /^gw_sandbox_partner_/ })
+  t.match(jsonOf(made), { key: /^gw_sandbox_partner_/ })
   t.match(await gatewrightProcess(['partner-keys', 'list'], env), {
     code: 0,
     output: /^PARTNER .*\nProcess /,
@@ -29,7 +24,7 @@ t.test(
   'asks what it is about to do, after it has checked the arguments, and does nothing after a no',
   async t => {
     const made = await gatewright('partner-keys', 'create', 'Asked', '--json')
-    const { keyId, partnerId } = JSON.parse(made.output) as { keyId: string; partnerId: string }
+    const { keyId, partnerId } = jsonOf<{ keyId: string; partnerId: string }>(made)
     const questions: string[] = []
     const run = (response: string, ...args: string[]) =>
       runCommand(args, {
@@ -113,7 +108,7 @@ t.test('shows characters that control a terminal as escapes, in tables, errors a
   t.notMatch(listed.output, '\u202e')
   const raw = await gatewright('partner-keys', 'list', '--json')
   t.notMatch(raw.output, '\u202e')
-  t.ok((JSON.parse(raw.output) as { name: string }[]).some(({ name }) => name === hostile))
+  t.ok(jsonOf<{ name: string }[]>(raw).some(({ name }) => name === hostile))
   const refused = await gatewright('partner-keys', 'create', 'Acme', '--scopes', 'x\u009b31m')
   t.match(refused, { code: 2, output: 'unknown scope "x\\u009b31m"' })
 })

@@ -3,7 +3,7 @@ import { toText } from '@gatewright/kernel/internal/sql'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { temporaryFolder } from '../../harness/files.ts'
 
@@ -11,7 +11,7 @@ const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 const json = async (...args: string[]): Promise<Record<string, unknown>[]> =>
-  JSON.parse((await gatewright(...args, '--json')).output)
+  jsonOf(await gatewright(...args, '--json'))
 const create = async (...args: string[]): Promise<string> => {
   const { keyId } = (await json('partner-keys', 'create', ...args)) as unknown as { keyId: string }
   return keyId

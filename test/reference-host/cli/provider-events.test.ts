@@ -1,7 +1,7 @@
 import t from 'tap'
 import { cardUser, networkEvent, networkRequest } from '../harness/card-payments.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser } from '../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../harness/kyc.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
@@ -31,7 +31,7 @@ async function keep(objectId: string): Promise<void> {
   t.match(body, { data: { outcome: 'kept' } })
 }
 const waiting = async (): Promise<{ id: string; objectId: string }[]> =>
-  JSON.parse((await gatewright('list', '--json')).output) as never
+  jsonOf(await gatewright('list', '--json'))
 /** Keeps an event, and returns its id. */
 async function kept(objectId: string): Promise<string> {
   await keep(objectId)

@@ -8,7 +8,7 @@ import { createSealer, type RingKey } from '#packages/host/dist/records/sealed.j
 import { sealedColumns } from '#packages/reference-host/dist/product/sealed-columns.js'
 import t, { type Test } from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 
 const key = (id: string): RingKey => ({ id, secret: randomBytes(32) })
@@ -42,11 +42,7 @@ async function openWorld(t: Test, stores: 'embedded' | 'postgres'): Promise<Worl
   return {
     db,
     run,
-    async json(...args) {
-      const { code, output } = await run([...args, '--json'])
-      if (code !== 0) throw new Error(output)
-      return JSON.parse(output)
-    },
+    json: async (...args) => jsonOf(await run([...args, '--json'])),
     async addUser(id, under = old) {
       const sealer = createSealer([under])
       const accountId = `acc_${id}`
@@ -136,9 +132,8 @@ for (const stores of ['embedded', 'postgres'] as const) {
 
     await t.test('shows which personal data is stored, and none of it', async t => {
       await addUser('shown')
-      const { code, output } = await run(['users', 'show', 'acc_shown', '--json'])
-      t.equal(code, 0)
-      t.match(JSON.parse(output), {
+      const shown = await run(['users', 'show', 'acc_shown', '--json'])
+      t.match(jsonOf(shown), {
         userId: 'usr_shown',
         accountId: 'acc_shown',
         kycStatus: 'pending',
@@ -149,7 +144,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
         moneyCents: 0,
         openCards: 0,
       })
-      t.notMatch(output, /old\.|of shown|https/)
+      t.notMatch(shown.output, /old\.|of shown|https/)
       t.match(await run(['users', 'show', 'usr_nobody']), { code: 1, output: /no user or account/ })
     })
 

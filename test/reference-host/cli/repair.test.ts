@@ -6,7 +6,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { hostStores, keptHostStoresEnv } from '../../harness/host-stores.ts'
 import { newMoneyUser, payinOf } from '../harness/money.ts'
@@ -113,7 +113,7 @@ t.test('names missing transactions, and writes them as they were', async t => {
   })
   t.same(await transactions(), before)
   t.match(await gatewright('ledger', 'check', '--full'), { code: 0, output: /no differences/ })
-  const actions = JSON.parse((await gatewright('audit', 'operator', '--json')).output) as object[]
+  const actions = jsonOf<object[]>(await gatewright('audit', 'operator', '--json'))
   t.equal(actions.length, before.length, 'each has a record of the action')
   t.match(actions[0], { command: 'ledger repair', detail: /^wrote the transaction of / })
 })

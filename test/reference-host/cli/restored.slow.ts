@@ -8,7 +8,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { runCommand, type Providers } from '@gatewright/reference-host'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import type { Ran } from '../../harness/gatewright.ts'
+import { jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import * as internals from '../../harness/internals.ts'
@@ -42,7 +42,7 @@ const ready = async (): Promise<unknown> => {
 const open = (key: string) => send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
 const restores = async (): Promise<number> => (await rows(db, 'select 1 as one from gw_restores')).length
 const newestSigningKey = async (): Promise<unknown> =>
-  (JSON.parse((await gatewright(['signing-keys', 'list', '--json'])).output) as { kid: string }[])[0]?.kid
+  jsonOf<{ kid: string }[]>(await gatewright(['signing-keys', 'list', '--json']))[0]?.kid
 const list = (token: string) => send('/user/v1/keys', { headers: bearer(token) })
 
 t.test('explains wrong arguments, and a time after which the database has nothing', async t => {
@@ -91,7 +91,7 @@ t.test('ends sessions, holds keys, and denies statements that were signed before
     held,
   )
   t.match(await send('/user/v1/bootstrap', { body: signed }), { status: 401 })
-  const signingKeys = JSON.parse((await gatewright(['signing-keys', 'list', '--json'])).output) as object[]
+  const signingKeys = jsonOf<object[]>(await gatewright(['signing-keys', 'list', '--json']))
   t.equal(signingKeys.length, 1)
   t.notMatch(signingKeys, [{ kid: oldKid?.kid }])
 
@@ -101,15 +101,10 @@ t.test('ends sessions, holds keys, and denies statements that were signed before
 
   t.match(await gatewright(['history', 'accept', '--yes']), { code: 0, output: /^Accepted: 1\./ })
   t.equal(await ready(), 200)
-  const keys = JSON.parse((await gatewright(['keys', 'held', '--json'])).output) as {
-    keyId: string
-    accountId: string
-  }[]
+  const keys = jsonOf<{ keyId: string; accountId: string }[]>(await gatewright(['keys', 'held', '--json']))
   t.equal(keys.length, 3)
   const ofUser = keys.find(({ accountId }) => accountId.startsWith('acc_'))
-  const states = JSON.parse(
-    (await gatewright(['keys', 'list', String(ofUser?.accountId), '--json'])).output,
-  ) as object[]
+  const states = jsonOf(await gatewright(['keys', 'list', String(ofUser?.accountId), '--json']))
   t.match(states, [{ state: 'held' }, { state: 'held' }])
   t.match(await gatewright(['partner-keys', 'list']), { output: / held$/m })
   t.match(await gatewright(['keys', 'release', '--yes']), { code: 2, output: /KEY_OR_ACCOUNT, or --all/ })
@@ -120,7 +115,7 @@ t.test('ends sessions, holds keys, and denies statements that were signed before
   })
   t.match(await open(user.key), { status: 200 })
   t.match(await gatewright(['keys', 'release', '--all', '--yes']), { code: 0, output: /^Released: 1\./ })
-  const actions = JSON.parse((await gatewright(['audit', 'operator', '--json'])).output) as object[]
+  const actions = jsonOf<object[]>(await gatewright(['audit', 'operator', '--json']))
   t.match(actions, [
     { command: 'keys release', detail: 'released 1 held keys' },
     { command: 'keys release', detail: /^released 2 held keys of acc_/ },

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { gatewright as runGatewright, jsonOf, type Ran } from '../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import * as internals from '../../harness/internals.ts'
 import { PROGRAMS } from '../../harness/programs.ts'
@@ -28,9 +28,7 @@ const dataDir = temporaryFolder(t)
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 async function json<T = Row>(...args: string[]): Promise<T> {
-  const { code, output } = await gatewright(...args, '--json')
-  if (code !== 0) throw new Error(output)
-  return JSON.parse(output) as T
+  return jsonOf(await gatewright(...args, '--json'))
 }
 const { partnerId } = await json<{ partnerId: string }>('partner-keys', 'create', 'Acme')
 const url = 'http://127.0.0.1:4000/hooks?token=secret-of-the-owner'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { gatewright } from '../../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../harness/host-stores.ts'
 import {
   bearer,
@@ -203,12 +203,12 @@ t.test(
     }
     await asked.close()
     t.same(asked.failures, [])
-    const { output } = await gatewright(['requests', 'list', '--limit', '1000', '--json'], env)
-    const found = JSON.parse(output) as unknown[]
+    const listed = await gatewright(['requests', 'list', '--limit', '1000', '--json'], env)
+    const found = jsonOf<unknown[]>(listed)
     t.ok(requests > 60 && found.length >= requests, `${found.length} rows of ${requests} requests`)
     for (const secret of [key.slice(-36), token.split('.')[2] as string, signing])
       for (const part of [secret.slice(0, 17), secret.slice(17, 30), secret.slice(-10)])
-        t.notOk(output.includes(part), 'no part of a secret')
+        t.notOk(listed.output.includes(part), 'no part of a secret')
   },
 )
 
@@ -244,11 +244,8 @@ t.test('commands list and show the requests of every account, with the exact cau
   const unknown = await asked.send('/user/v1/cards', { headers: bearer('no-token') })
   const mistaken = await asked.send('/user/v1/keys', { body: { scopes: ['x'] }, headers: bearer(token) })
   await asked.close()
-  const run = async (...args: string[]) => {
-    const { code, output } = await gatewright(['requests', ...args, '--json'], env)
-    if (code !== 0) throw new Error(output)
-    return JSON.parse(output) as unknown
-  }
+  const run = async (...args: string[]): Promise<unknown> =>
+    jsonOf(await gatewright(['requests', ...args, '--json'], env))
   const idOf = ({ headers }: HttpResponse) => headers.get('x-request-id') as string
   t.match(await run('list', '--outcome', 'refused'), [
     { id: idOf(mistaken), error: 'invalid_request', field: 'scopes' },

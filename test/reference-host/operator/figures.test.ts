@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { gatewright } from '../../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, sessionOf } from '../../harness/host.ts'
 import * as internals from '../../harness/internals.ts'
 import { startOperatedHost } from '../harness/operator.ts'
@@ -296,11 +296,8 @@ await t.test('responds to retries of a completed run with the data that the oper
 
 await t.test('shows what the commands print', async t => {
   await close()
-  const json = async (...args: string[]): Promise<unknown> => {
-    const { code, output } = await gatewright([...args, '--json'], { ...env, PORT: '0' })
-    t.equal(code, 0, args.join(' '))
-    return JSON.parse(output)
-  }
+  const json = async (...args: string[]): Promise<unknown> =>
+    jsonOf(await gatewright([...args, '--json'], { ...env, PORT: '0' }))
   t.same(await json('jobs', 'list'), shownJobs)
   const listed = (await json('lost-runs', 'list')) as { runs: unknown[] }
   t.match(listed.runs, shownRuns)

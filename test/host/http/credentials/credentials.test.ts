@@ -9,7 +9,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
 import { openDatabaseOf } from '../../../harness/database-rows.ts'
-import { gatewright } from '../../../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../../harness/host-stores.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../../../harness/host.ts'
 
@@ -22,7 +22,7 @@ async function open(t: Test, { env = {}, rotates = false } = {}) {
   const stores = await keptHostStoresEnv()
   const all = { ...stores.env, DATA_DIR: dataDir, ...env }
   const command = async (...args: string[]): Promise<Record<string, string>> =>
-    JSON.parse((await gatewright(['partner-keys', ...args, '--json'], all)).output)
+    jsonOf(await gatewright(['partner-keys', ...args, '--json'], all))
   const { key = '', keyId = '' } = await command('create', 'Acme')
   const successor = rotates ? await command('rotate', keyId, '--overlap', '3600') : undefined
   const clock = manualClock(Date.now())

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gatewright } from '../../../harness/gatewright.ts'
+import { gatewright, jsonOf } from '../../../harness/gatewright.ts'
 import { keptHostStoresEnv } from '../../../harness/host-stores.ts'
 import { openTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { temporaryFolder } from '../../../harness/files.ts'
@@ -10,8 +10,7 @@ t.test('a session that is denied for its scopes stores no wallet address', async
   t.teardown(() => stores.drop())
   const env = { ...stores.env, DATA_DIR: dataDir }
   const command = ['partner-keys', 'create', 'Acme', '--scopes', 'cards.read', '--json']
-  const { output } = await gatewright(command, env)
-  const { key } = JSON.parse(output) as { key: string }
+  const { key } = jsonOf<{ key: string }>(await gatewright(command, env))
   const host = await openTestHost(t, env)
   const send = (path: string, body: object): Promise<HttpResponse> =>
     host.send(`/partner/v1${path}`, { body, headers: { 'x-partner-key': key } })
