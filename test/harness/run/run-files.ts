@@ -14,11 +14,16 @@ export const spoiledBy = (code: string): string => `import t from 'tap'
 t.test('adds', async t => { t.equal(1 + 1, 2); ${code} })`
 
 /** Runs test files of a folder, so many in a process. */
-export async function run(folder: string, names: readonly string[], together: number): Promise<FileRun[]> {
+export async function run(
+  folder: string,
+  names: readonly string[],
+  together: number,
+  timeoutMs = 60_000,
+): Promise<FileRun[]> {
   const files: FileRun[] = []
   const setting = {
     env: process.env,
-    timeoutMs: 60_000,
+    timeoutMs,
     signal: new AbortController().signal,
     ended: (file: FileRun) => files.push(file),
   }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { testOwnResults } from './own-results.ts'
 import { PASSES, run, spoiledBy } from './run-files.ts'
@@ -11,6 +13,17 @@ t.test('counts', async t => { for (let n = 0; n < 5000; n++) t.ok(n < 4999) })`
   const [a, b] = await run(folder, ['a.mjs', 'b.mjs'], 10)
   t.match([a?.passed, a?.failures.length], [4999, 1])
   t.match(b, { passed: 1, failures: [] })
+})
+
+t.test('a process whose files leave something open is killed at its limit', async t => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const folder = t.testdir({ 'a.mjs': spoiledBy('setInterval(() => {}, 1000)'), 'b.mjs': PASSES })
+  const ended = run(folder, ['a.mjs', 'b.mjs'], 10, 1500)
+  // A limit that only a garbage collection removes.
+  const collecting = setInterval(collectGarbage, 100)
+  t.match(await ended, [{ passed: 1 }, { passed: 1 }])
+  clearInterval(collecting)
 })
 
 t.test('a file whose teardown fails says why', async t => {

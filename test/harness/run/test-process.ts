@@ -68,7 +68,8 @@ export async function runTests(
       stdio: ['ignore', 'pipe', 'pipe', ...(several ? ['ipc' as const] : [])],
       // tap's own limit of one test is that of a file.
       env: { ...ownEnv, TAP_TIMEOUT: String(timeoutMs / 1000), ...env },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * (several ? 4 : 1))]),
+      signal,
+      timeout: timeoutMs * (several ? 4 : 1),
       killSignal: 'SIGKILL',
     },
   )
