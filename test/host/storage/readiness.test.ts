@@ -76,6 +76,14 @@ t.test('reports each change of a dependency once, with its cause', async t => {
   t.ok(reported.every(error => error instanceof OperatorWarning))
 })
 
+t.test('names the class of a cause that has no message and no code', async t => {
+  class TimeoutError extends Error {}
+  const redis = () => Promise.reject(new Fault('ERR_STORE_UNAVAILABLE', 'x', { cause: new TimeoutError() }))
+  const { readiness, reported } = readinessOf(await migrated(t, openSqlite), { redis })
+  await readiness.check()
+  t.match(reported, [{ message: 'redis: TimeoutError' }])
+})
+
 t.test(
   'is not ready on a database that takes no writes, and leaves out what only its replies show',
   async t => {

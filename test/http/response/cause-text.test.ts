@@ -4,6 +4,8 @@ import { causeText } from '#packages/http/dist/response/cause-text.js'
 
 const error = (message: string, code?: unknown): Error => Object.assign(new Error(message), { code })
 
+class TimeoutError extends Error {}
+
 t.test('names the code and the message of a driver', async t => {
   for (const [cause, text] of [
     [error('database is locked', 'SQLITE_BUSY'), 'SQLITE_BUSY database is locked'],
@@ -14,6 +16,7 @@ t.test('names the code and the message of a driver', async t => {
       new AggregateError([error('connect ECONNREFUSED ::1:5432', 'ECONNREFUSED')]),
       'connect ECONNREFUSED ::1:5432',
     ],
+    [new TimeoutError(), 'TimeoutError'],
     ['text', undefined],
     [undefined, undefined],
     [new AggregateError([]), undefined],

@@ -108,6 +108,6 @@ function describeError(error: unknown): object {
     name,
     message,
     stack,
-    ...(cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {}),
+    ...(cause instanceof Error ? { cause: `${cause.name}: ${cause.message || cause.constructor.name}` } : {}),
   }
 }

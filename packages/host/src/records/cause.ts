@@ -19,6 +19,7 @@ export function causeText(error: unknown): string {
     return 'no file descriptor is left: raise the limit of this process (ulimit -n, or LimitNOFILE of systemd)'
   if (hasCode(error, /^(?:42P05|26000)$/))
     return 'a pooler gives prepared statements to other connections: set DATABASE_PREPARE=off'
-  const { message, code }: NodeJS.ErrnoException = chainOf(error).at(-1) ?? new Error('unknown error')
-  return message === '' ? (code ?? 'unknown error') : message
+  const cause: NodeJS.ErrnoException = chainOf(error).at(-1) ?? new Error('unknown error')
+  // Some drivers say what happened by a code or by the class of the error alone.
+  return cause.message || (cause.code ?? cause.constructor.name)
 }

@@ -20,7 +20,8 @@ export function causeText(cause: unknown): string | undefined {
   const { code } = error as { code?: unknown }
   const named = typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : undefined
   if (named !== undefined && WITH_VALUES.test(named)) return named
-  const message = error.message
+  // Some drivers say what happened by the class of the error alone, such as the `TimeoutError` of node-redis.
+  const message = (error.message || error.constructor.name)
     .slice(0, 4 * MAX_MESSAGE)
     .replace(/'[^']*(?:'|$)/g, "'...'")
     .replace(/[^\u0020-\u007e]/g, ' ')
