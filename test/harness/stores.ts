@@ -26,8 +26,15 @@ function url(variable: 'TEST_REDIS_URL' | 'TEST_POSTGRES_URL'): string {
   return value
 }
 
+/** For node-redis: by default a command fails after 5 s, which the last of a thousand at once may take on a busy machine. */
+export const COMMAND_OPTIONS = { timeout: 60_000 }
+
 /** To be duplicated: `createClient` makes a class with a method for each of Redis's commands. */
-const unconnected = createClient({ disableOfflineQueue: true, socket: { reconnectStrategy: false } })
+const unconnected = createClient({
+  disableOfflineQueue: true,
+  socket: { reconnectStrategy: false },
+  commandOptions: COMMAND_OPTIONS,
+})
 
 /** Opens `count` node-redis connections to the run's Redis, or to `at`. */
 export async function openRedis(

@@ -5,7 +5,7 @@ import { redisStore } from 'gatewright/redis'
 import { sqliteStore } from 'gatewright/sqlite'
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
-import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
+import { COMMAND_OPTIONS, openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { turnOf } from '../../harness/turns.ts'
 import { createWorld, type World } from '../world.ts'
 import { checkCuts, checkCap } from './agent.ts'
@@ -18,7 +18,11 @@ const STORES: Readonly<Record<string, (t: Test) => Promise<World>>> = {
     return createWorld(store)
   },
   async Redis(t) {
-    const client = createClient({ url: process.env['TEST_REDIS_URL'] as string, disableOfflineQueue: true })
+    const client = createClient({
+      url: process.env['TEST_REDIS_URL'] as string,
+      disableOfflineQueue: true,
+      commandOptions: COMMAND_OPTIONS,
+    })
     await client.connect()
     t.teardown(() => client.destroy())
     return createWorld(redisStore(client, { prefix: `${uniqueName()}:` }))
