@@ -107,7 +107,7 @@ for (const scheme of ['light', 'dark'] as const) {
         'permission missing',
         /Refused · permission missing\s+New key\s+0x\w+…\w+\s+agent-shopping/,
       ],
-      ['Stores', 'database', /database\s+[\d.]+ ms\s+[\d.]+ ms\s+\d+/],
+      ['Stores', 'database', /database\s+[\d.]+ m?s\s+[\d.]+ m?s\s+\d+/],
       ['Legacy names in use', 'prefix:/consumer/v1', /prefix:\/consumer\/v1\s+1 request of 1 caller/],
     ]
     for (const [name, waitFor, text] of shown) {
