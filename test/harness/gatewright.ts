@@ -9,6 +9,7 @@ export interface Ran {
 }
 
 /** What a command printed with `--json`. Throws what it printed if it failed. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- A test knows what its command prints.
 export function jsonOf<T = unknown>({ code, output }: Ran): T {
   if (code !== 0) throw new Error(output)
   return JSON.parse(output) as T

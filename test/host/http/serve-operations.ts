@@ -142,8 +142,6 @@ export async function serveOperations(
       ...(body === undefined ? {} : { body }),
     })
     const text = await response.text()
-    // Printed if the file fails.
-    if (response.status === 500) console.error(path, decisions.at(-1)?.failure, ...failures)
     const parsed = (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, unknown>
     return { status: response.status, headers: response.headers, text, body: parsed }
   }
