@@ -2,6 +2,7 @@ import { Fault } from '@gatewright/kernel'
 import { CommandError } from '../cli/command.ts'
 import { OutputError } from '../cli/print.ts'
 import type { ProblemText } from '../cli/problem.ts'
+import { messageOf } from '../records/cause.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import type { CommandHost } from './command-socket.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
@@ -40,6 +41,6 @@ export function problemOf(error: unknown): ProblemText {
   if (error instanceof DataDirUnusable) return { error: 'in_use', message: error.message }
   const { message, code, cause, stack } = error as NodeJS.ErrnoException
   if (error instanceof Fault)
-    return { error: error.code, message: `${message}: ${cause instanceof Error ? cause.message : code}` }
+    return { error: error.code, message: `${message}: ${cause instanceof Error ? messageOf(cause) : code}` }
   return { error: 'unexpected', message: stack ?? String(error) }
 }

@@ -1,6 +1,7 @@
 import type { Decision, Observe } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
+import { messageOf } from '../records/cause.ts'
 import { standardErrorWriter } from './line-writer.ts'
 import { requestLine } from './request-line.ts'
 
@@ -108,6 +109,6 @@ function describeError(error: unknown): object {
     name,
     message,
     stack,
-    ...(cause instanceof Error ? { cause: `${cause.name}: ${cause.message || cause.constructor.name}` } : {}),
+    ...(cause instanceof Error ? { cause: `${cause.name}: ${messageOf(cause)}` } : {}),
   }
 }

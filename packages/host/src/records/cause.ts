@@ -19,7 +19,13 @@ export function causeText(error: unknown): string {
     return 'no file descriptor is left: raise the limit of this process (ulimit -n, or LimitNOFILE of systemd)'
   if (hasCode(error, /^(?:42P05|26000)$/))
     return 'a pooler gives prepared statements to other connections: set DATABASE_PREPARE=off'
-  const cause: NodeJS.ErrnoException = chainOf(error).at(-1) ?? new Error('unknown error')
-  // Some drivers say what happened by a code or by the class of the error alone.
-  return cause.message || (cause.code ?? cause.constructor.name)
+  return messageOf(chainOf(error).at(-1) ?? new Error('unknown error'))
+}
+
+/**
+ * Returns the message of an error. For one without, its code, as of a host name with several addresses of which none accepts a connection;
+ * for one without a code either, its class, as of node-redis's `TimeoutError`.
+ */
+export function messageOf(error: Error): string {
+  return error.message || ((error as NodeJS.ErrnoException).code ?? error.constructor.name)
 }

@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
 import type { Observe } from '@gatewright/http'
-import { Fault } from '@gatewright/kernel'
-import { DataDirUnusable, OperatorWarning, createLog } from '@gatewright/host/internal'
+import { OperatorWarning, createLog, problemOf } from '@gatewright/host/internal'
 import { readConfig, type Config } from '../config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { greetingLines, type Greeting } from './greeting.ts'
@@ -103,14 +102,11 @@ async function greetingOf(host: RunningHost, config: Config): Promise<Greeting> 
 
 /** Explains a failed start to the operator. */
 function reasonOf(error: unknown, { port, operator }: Config): string {
-  const { code, message, stack, cause } = error as NodeJS.ErrnoException
+  const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE' && operator && (error as { port?: unknown }).port === operator.port)
     return `OPERATOR_PORT ${operator.port} is in use: stop the process that uses it, or set OPERATOR_PORT`
-  if (error instanceof DataDirUnusable) return message
   if (code === 'EADDRINUSE') return `PORT ${port} is in use: stop the process that uses it, or set PORT`
-  if (error instanceof Fault)
-    return `${message}: ${cause instanceof Error ? cause.message : 'no further cause'}`
-  return stack ?? message
+  return problemOf(error).message
 }
 
 function failed(problems: readonly string[]): ServeResult {
