@@ -4,7 +4,9 @@ import './no-async-hooks.ts'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { FILE_USED, usedCpuMs } from './cpu-time.ts'
+import { keepIdleConnections } from './keep-alive.ts'
 
+keepIdleConnections()
 const [file = ''] = process.argv.slice(2)
 // The servers have worked for other files.
 const before = usedCpuMs()

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { FILE_USED, usedCpuMs } from './cpu-time.ts'
 import { FILE_BEGINS, FILE_ENDED } from './file-marks.ts'
+import { keepIdleConnections } from './keep-alive.ts'
 import { setOwnTest } from './own-test.ts'
 
 /** Seconds that one file may take: a test that waits for ever is named, and the files after it are run. */
@@ -56,6 +57,7 @@ async function checkExitCode(file: string): Promise<void> {
 }
 
 writeByTurns(process)
+keepIdleConnections()
 process.prependListener('uncaughtException', endAfter).prependListener('unhandledRejection', endAfter)
 t.setTimeout(DAY_MS)
 for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
