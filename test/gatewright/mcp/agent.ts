@@ -7,7 +7,12 @@ import { answerOf, callOf, createShop, type Answer, type Sent } from './shop.ts'
 
 /** Serves tools on a port. */
 async function served(serve: (request: Request) => Promise<Response>) {
-  const server = createServer(getRequestListener(request => serve(request)))
+  const listener = getRequestListener(request => serve(request))
+  const server = createServer((request, response) => {
+    // The SDK keeps the connection of a stream, also where the client asks to close it.
+    if (request.headers.connection === 'close') response.once('finish', () => request.socket.end())
+    void listener(request, response)
+  })
   return listening(server.listen(0, '127.0.0.1'))
 }
 
