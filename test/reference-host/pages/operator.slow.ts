@@ -316,9 +316,7 @@ await t.test('one banner says that the host does not answer, until it does', asy
   t.equal(await page.locator('.note.bad').count(), 0)
   t.ok(await part(page, 'Needs attention').getByText('2 lost writes').isVisible(), 'the last figures stay')
   await checkState(t, page, 'away')
-  await page.reload().catch(() => {})
   await page.unroute('**/operator**')
-  await page.goto(host.operatorUrl)
   await page.route('**/operator/api/**', route => route.abort())
   await page.reload()
   await page

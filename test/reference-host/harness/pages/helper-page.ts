@@ -35,9 +35,10 @@ export function heading(page: Page, name: string): Promise<void> {
   return page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** Waits until the main part of the page shows a text. */
+/** Waits until the main part of the page shows a text, in capital and small letters as they are here: the status `Approved` is not the `approved` of a command. */
 export function shows(page: Page, text: string): Promise<void> {
-  return page.getByRole('main').getByText(text).waitFor()
+  const literally = new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return page.getByRole('main').getByText(literally).waitFor()
 }
 
 /** Goes from the list of wallets into the account console. */
