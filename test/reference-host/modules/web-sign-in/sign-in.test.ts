@@ -65,13 +65,14 @@ t.test('denies every wrong proof with one body', async t => {
   const theirs = await signedLogin(send, other)
   const elsewhere = await openTestHost(t, { PUBLIC_URL: 'https://other.example' }, clock)
   const { nonce, challengeToken } = good
+  const changed = String(challengeToken).slice(0, -2) + (String(challengeToken).endsWith('AA') ? 'BA' : 'AA')
   const wrong = {
     'another address': { ...good, address: other.address },
     'the signature of another wallet': { ...good, signature: theirs['signature'] },
     'the challenge of another address': { ...good, challengeToken: theirs['challengeToken'] },
     'another nonce': { ...good, nonce: theirs['nonce'] },
     'a challenge of another domain': await signedLogin(elsewhere.send, wallet),
-    'a changed challenge': { ...good, challengeToken: `${String(challengeToken).slice(0, -2)}AA` },
+    'a changed challenge': { ...good, challengeToken: changed },
     'no challenge': { ...good, challengeToken: 'none' },
     'a web token for a challenge': { ...good, challengeToken: await webToken(send, wallet) },
     'a signature over another text': {
