@@ -329,8 +329,10 @@ async function fuzzHost(host: TestHost, numRuns: number, seed?: number): Promise
     if (status < 400) tally.succeeded.add(draft.path)
     names.note(response.body)
     sentByUser += 1
-    // A request may have ended its session, or revoked its key.
-    if (sentByUser < REQUESTS_OF_A_USER && !(status === 401 && typeof draft.credential === 'number')) return
+    // A request may have ended its session, revoked its key or paused it.
+    const isEnded = status === 401 && typeof draft.credential === 'number'
+    const isPaused = status === 403 && JSON.stringify(response.body).includes('key_paused')
+    if (sentByUser < REQUESTS_OF_A_USER && !isEnded && !isPaused) return
     names = new Names()
     credentials = await newCredentials(host, names)
     sentByUser = 0
