@@ -65,15 +65,15 @@ const ownErrors = (output: string): string[] =>
     .split('\n')
     .filter(line => line.includes('error TS') && !/node_modules\/(?!@gatewright\/|gatewright\/)/.test(line))
 
-/** Compilers, and aliases in `test/tools` of types of Node. They take turns: each compiles the declarations of all packages again. */
+/** Compilers, and aliases in `test/tools` of types of Node. Each compiles the declarations of all packages again. */
 const COMBINATIONS = [
-  ['TypeScript 7', 'types-node-20'],
-  ['TypeScript 5.9', 'types-node-newest'],
-  ['TypeScript 7', 'types-node-22'],
-  ['TypeScript 7', 'types-node-24'],
-  ['TypeScript 7', 'types-node-newest'],
-] as const
-for (const [compiler, nodeTypes] of turnOf(COMBINATIONS, 2)) {
+  // In every run: it alone finds circular types that this repository's own compiler accepts.
+  ['TypeScript 5.9', 'types-node-newest'] as const,
+  ...turnOf(['types-node-20', 'types-node-22', 'types-node-24', 'types-node-newest'], 1).map(
+    nodeTypes => ['TypeScript 7', nodeTypes] as const,
+  ),
+]
+for (const [compiler, nodeTypes] of COMBINATIONS) {
   t.test(`every page compiles by ${compiler} with ${nodeTypes}`, async t => {
     const installed = join(project, 'node_modules/@types/node')
     rmSync(installed, { recursive: true, force: true })

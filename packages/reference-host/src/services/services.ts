@@ -36,8 +36,11 @@ import type { Providers } from '../providers/ports.ts'
 import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 import { hostProviders, sandboxSecret } from './providers.ts'
 
-/** The services of this product, and those of every host. Each is declared here, once; its type follows. */
-export type Services = Omit<HostServices, 'config'> & {
+/**
+ * The services of this product, and those of every host. Each is declared here, once; its type follows. No name comes from both sides of
+ * the intersection: TypeScript 5 would compare the two types of a replaced service, each of which needs this type (TS2615).
+ */
+export type Services = Omit<HostServices, keyof ProductFactories | 'config'> & {
   readonly config: Config
 } & ServicesOf<ProductFactories>
 
