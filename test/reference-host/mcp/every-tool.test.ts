@@ -7,7 +7,7 @@ import { bearer, openTestHost, type HttpResponse } from '../../harness/host.ts'
 import { inlined } from '../../harness/openapi.ts'
 import { kycBody } from '../harness/kyc.ts'
 import { newMoneyUser } from '../harness/money.ts'
-import { connected, saidBy } from './mcp-client.ts'
+import { connected, saidBy } from '../../host/http/mcp/mcp-client.ts'
 
 interface Described {
   readonly method: string

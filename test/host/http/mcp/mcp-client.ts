@@ -1,7 +1,7 @@
 // A client of the tools of a host: the SDK's own.
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import type { Test } from 'tap'
-import { bearer } from '../../harness/host.ts'
+import { bearer } from '../../../harness/host.ts'
 
 /** The revisions of the protocol, by the mode in which the SDK's client speaks it. */
 export const ERAS = ['auto', 'legacy'] as const

@@ -1,8 +1,8 @@
 // The operations of a host as tools, by the client of the SDK, in both revisions of the protocol.
 import t from 'tap'
-import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../harness/host.ts'
-import { keyBelow } from '../harness/card-payments.ts'
-import { newMoneyUser } from '../harness/money.ts'
+import { bearer, bootstrapUser, openTestHost, sessionOf } from '../../../harness/host.ts'
+import { keyBelow } from '../../../reference-host/harness/card-payments.ts'
+import { newMoneyUser } from '../../../reference-host/harness/money.ts'
 import { connected, ERAS, post, saidBy } from './mcp-client.ts'
 
 const host = await openTestHost(t, { RATE_LIMITS: 'off', REQUEST_LOG: 'all' })
