@@ -170,3 +170,42 @@ t.test(
     t.same(await answer(between, fail), [409, 503])
   },
 )
+
+t.test('records the body that a handler sets after other code has responded, with its type', async t => {
+  for (const [body, text, type] of [
+    ['text', 'text', 'text/plain; charset=utf-8'],
+    [Buffer.from('bytes'), 'bytes', 'text/plain; charset=utf-8'],
+    [{ a: 1 }, '{"a":1}', 'application/json; charset=utf-8'],
+  ] as const) {
+    const served = new Koa()
+    let [begun, goOn] = [() => {}, () => {}]
+    const runs = new Promise<void>(resolve => (begun = resolve))
+    const responded = new Promise<void>(resolve => (goOn = resolve))
+    let isFirst = true
+    served.use(async (ctx, next) => {
+      const rest = next()
+      if (!isFirst) return rest
+      isFirst = false
+      await runs
+      ctx.status = 503
+      ctx.body = 'too late'
+      return undefined
+    })
+    served.use(recorded)
+    served.use(async ctx => {
+      begun()
+      await responded
+      ctx.body = body
+    })
+    const address = await listen(t, createServer(served.callback()))
+    const count = completed.length
+    const { key, status } = await post('/', undefined, address)
+    t.equal(status, 503)
+    goOn()
+    while (!completed.slice(count).some(each => each.body === text))
+      await new Promise(resolve => setImmediate(resolve))
+    const again = await post('/', key, address)
+    t.match(again, { status: 200, text })
+    t.equal(again.headers.get('content-type'), type)
+  }
+})

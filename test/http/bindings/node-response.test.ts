@@ -6,6 +6,7 @@ import {
   addFields,
   connectionOf,
   fieldsByName,
+  onSent,
   sendInstead,
   sendWire,
   setFields,
@@ -191,4 +192,34 @@ t.test('writes nothing after a response that was sent', async t => {
   sent.writeHead(201).end()
   writeWire({ method: 'GET' }, sent, { status: 200, headers: [], body: 'late' })
   t.equal(sent.statusCode, 201)
+})
+
+t.test('reports 101 for an upgrade of the connection, unless a response was written to it', async t => {
+  for (const [upgrade, status, reported] of [
+    [false, undefined, 200],
+    [false, 409, 409],
+    [true, undefined, 101],
+    [true, 409, 409],
+  ] as const) {
+    const sent = response()
+    const socket = new Socket()
+    const statuses: number[] = []
+    onSent({ upgrade, socket }, sent, { ended: false } as never, each => void statuses.push(each))
+    if (status !== undefined) sent.writeHead(status)
+    t.same(statuses, [], 'not before the connection has ended')
+    const ends = upgrade ? socket : sent
+    ends.emit('close')
+    t.same(statuses, [reported])
+  }
+})
+
+t.test('reports a response at once if the client has disconnected already', async t => {
+  const statuses: number[] = []
+  onSent(
+    { upgrade: false, socket: new Socket() },
+    response(),
+    { ended: true } as never,
+    each => void statuses.push(each),
+  )
+  t.same(statuses, [200])
 })

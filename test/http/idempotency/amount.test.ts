@@ -1,6 +1,7 @@
 // What a route with the option `amount` reserves, and how the hold ends with the outcome of the run.
 import { Fault, scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Handler } from '@gatewright/http'
+import { returned } from '#packages/http/dist/idempotency/reservations.js'
 import type { AmountCall, SpendingCall } from '#packages/http/dist/handler-types.js'
 import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
@@ -421,3 +422,13 @@ t.test(
     )
   },
 )
+
+t.test('says what a function gave as an amount, of other types than expected only the type', async t => {
+  for (const [given, said] of [
+    [{ amountCents: 10.5, currency: 'USD' }, '{ amountCents: 10.5, currency: "USD" }'],
+    [{ amountCents: 1, currency: 'US dollars' }, '{ amountCents: 1, currency: "US dolla" }'],
+    [{ amountCents: '7 dollars', currency: 840 }, '{ amountCents: string, currency: number }'],
+    [{}, '{ amountCents: undefined, currency: undefined }'],
+  ] as const)
+    t.match(returned(given as never), ` gave ${said}: it must give a safe integer`)
+})

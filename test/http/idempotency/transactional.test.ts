@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { allow, scopeCatalogue } from '@gatewright/kernel'
+import { allow, scopeCatalogue, type Verdict } from '@gatewright/kernel'
 import { fromSqlite, rows } from '@gatewright/kernel/sql'
-import { gate, type Decision, type HandlerResponse } from '@gatewright/http'
+import { gate, type Decision, type HandlerResponse, type OpenCall } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
@@ -57,7 +57,14 @@ async function setUp(t: { teardown(end: () => void): void }) {
         return { ok: false, code: 'conflict', status: 409, message: 'there is one', details: { at: 1 } }
       return { status: 201, body: { amountCents, prepared } }
     },
-    { prepare: async () => allow({ rate: ++prepares }) },
+    {
+      prepare: async ({ json }: Pick<OpenCall, 'json'>): Promise<Verdict<{ readonly rate: number }>> => {
+        const body = json()
+        if (body.ok && body.value['ending'] === 'unprepared' && closed)
+          return { ok: false, code: 'not_found', status: 404, message: 'no rate' }
+        return allow({ rate: ++prepares })
+      },
+    },
   )
   const serve = handle(route)
   const pay = async (body: object, key: string = randomUUID()) => {
@@ -143,6 +150,20 @@ t.test('a denial and an error roll back rows and spend, and free the key', async
   }
   t.equal(await paid(), 0)
   t.match(await pay({ amountCents: 6 }), { status: 201 }, 'the cap of a day is whole')
+})
+
+t.test('a denial of prepare stores and spends nothing, and the same key runs afterwards', async t => {
+  const { pay, paid, open, prepares } = await setUp(t)
+  const body = { amountCents: 6, ending: 'unprepared' }
+  for (let round = 0; round < 2; round++) {
+    const denied = await pay(body, 'payment-0006')
+    t.match(denied, { status: 404, body: { error: 'not_found', message: 'no rate' } })
+    t.equal(denied.headers.get('idempotency-replayed'), null)
+  }
+  t.equal(await paid(), 0)
+  t.equal(prepares(), 0)
+  open()
+  t.match(await pay(body, 'payment-0006'), { status: 201, body: { prepared: { rate: 1 } } })
 })
 
 t.test('replays a stored denial unchanged', async t => {

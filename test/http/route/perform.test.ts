@@ -4,7 +4,7 @@ import { gate, type HandlerResponse } from '@gatewright/http'
 import type { Failure } from '#packages/http/dist/options.js'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
-import { startRun } from '#packages/http/dist/route/perform.js'
+import { authorizeUnread, startRun } from '#packages/http/dist/route/perform.js'
 
 type Incoming = Parameters<typeof startRun>[2]
 
@@ -65,6 +65,21 @@ t.test('reads the body for an existing handler only if the route checks or recor
       await startRun(api, route as never, request)
       t.equal(seen.reads, reads, method)
     }
+  }
+})
+
+t.test('denies a coded body before a framework reads it, if the route needs the body', async t => {
+  const api = gate()
+  const checked = api.open('plans.list', { body: schema })
+  for (const [route, coding, status] of [
+    [checked, 'gzip', 415],
+    [checked, undefined, undefined],
+    [api.open('plans.list'), 'gzip', undefined],
+  ] as const) {
+    const { request } = incoming('POST', { replaceBody: () => {} })
+    const facts = { ...request.facts(), header: () => coding }
+    const authorized = await authorizeUnread(api, route as never, { ...request, facts: () => facts })
+    t.equal(authorized.ok ? undefined : authorized.response.status, status)
   }
 })
 

@@ -260,6 +260,17 @@ t.test(
   },
 )
 
+t.test('denies a body that is no JSON before an existing handler, with old names or without', async t => {
+  for (const aliases of [undefined, table]) {
+    const { api, bind, post } = await setUp(aliases ? { aliases } : {})
+    const served = bind.wrap(api.idempotent(rule), () => new Response(null, { status: 201 }))
+    t.equal((await served(post('{"cap":'), undefined)).status, 400)
+    const text = post('{"cap":1}')
+    text.headers.set('content-type', 'text/plain')
+    t.equal((await served(text, undefined)).status, 415)
+  }
+})
+
 t.test('leaves it to a handler of the gate to read its body, also an invalid one', async t => {
   for (const aliases of [undefined, table]) {
     const { api, bind, post } = await setUp(aliases ? { aliases } : {})

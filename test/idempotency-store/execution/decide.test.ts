@@ -33,6 +33,17 @@ t.test('asks the store once for a response, and replays it from memory afterward
   }
 })
 
+t.test('asks the store once for a response of another process, and gives it to all that wait', async t => {
+  const storage = counting()
+  const elsewhere = createIdempotency({ storage })
+  await elsewhere.complete(await start(elsewhere), response(201))
+  const here = createIdempotency({ storage, timer: stillTimer })
+  const { begins } = storage
+  const results = await Promise.all(Array.from({ length: 5 }, () => here.begin(write())))
+  for (const result of results) t.match(result, { value: { state: 'replay', response: response(201) } })
+  t.equal(storage.begins, begins + 1)
+})
+
 t.test('waits for the last millisecond of waitMs, and not without one', async t => {
   for (const [waitMs, expected] of [
     [1, { ok: true, value: { state: 'replay' } }],

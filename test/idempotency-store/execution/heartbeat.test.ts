@@ -99,6 +99,29 @@ t.test('a run that was renewed after the end of its lease is extended again', as
   }
 })
 
+t.test('a renewal within the lease adds no beats to those of the run', async t => {
+  const { timer, seen, here } = setUp()
+  const claim = await start(here)
+  t.equal((await here.renew(claim))?.fence, claim.fence)
+  t.equal(timer.sleeping(), 1)
+  const { extensions } = seen
+  await timer.advance(LEASE_MS)
+  t.equal(seen.extensions, extensions + 3)
+})
+
+t.test('a run that cannot be renewed has ended in its process', async t => {
+  const { clock, timer, here, elsewhere, inner } = setUp()
+  const claim = await start(here)
+  clock.advance(LEASE_MS)
+  await elsewhere.begin(write())
+  const { storageKey, fence } = claim
+  await inner.end(storageKey, fence, { state: 'free', expiresAt: clock.now() + 60_000 }, clock.now())
+  t.equal(await here.renew(claim), undefined)
+  const drained = here.drained(1)
+  await timer.advance(1)
+  t.equal(await drained, 0)
+})
+
 t.test('goes on extending a lease after the clock was set back', async t => {
   const { clock, timer, here, elsewhere } = setUp()
   const claim = await start(here)
@@ -108,6 +131,20 @@ t.test('goes on extending a lease after the clock was set back', async t => {
     await timer.advance(500)
     t.match(await elsewhere.begin(write()), { code: 'request_in_progress' }, `${ms} ms`)
   }
+  t.match(await here.complete(claim, response(201)), { state: 'stored' })
+})
+
+t.test('asks the store for no lease that ends when the present one does', async t => {
+  const { clock, timer, seen, here } = setUp()
+  const claim = await start(here)
+  await timer.advance(LEASE_MS / 3)
+  t.equal(seen.extensions, 1)
+  // By the next beat the clock shows again what it showed at the first one.
+  clock.advance(-LEASE_MS / 3)
+  await timer.advance(LEASE_MS / 3)
+  t.equal(seen.extensions, 1)
+  await timer.advance(LEASE_MS / 3)
+  t.equal(seen.extensions, 2)
   t.match(await here.complete(claim, response(201)), { state: 'stored' })
 })
 

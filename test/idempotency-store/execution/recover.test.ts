@@ -45,6 +45,19 @@ t.test('calls recover once for 20 simultaneous retries, and gives all of them it
   }
 })
 
+t.test('keeps the response of recover for the retention time', async t => {
+  const { idempotency, clock } = await withLostRun(async () => ({
+    state: 'completed',
+    response: response(201),
+  }))
+  const expiresAt = clock.now() + 86_400_000
+  t.match(await idempotency.begin(write()), { value: { state: 'replay', expiresAt } })
+  clock.set(expiresAt - 1)
+  t.match(await idempotency.begin(write()), { value: { state: 'replay', expiresAt } })
+  clock.set(expiresAt)
+  t.match(await idempotency.begin(write()), { value: { state: 'started' } })
+})
+
 t.test('starts one of 20 simultaneous retries when `recover` returns never_happened', async t => {
   const { idempotency, calls } = await withLostRun(async () => ({ state: 'never_happened' }))
   const retries = Array.from({ length: 20 }, () => idempotency.begin(write()))

@@ -127,6 +127,9 @@ t.test('counts the length after unquoting, bounds included', async t => {
   for (const key of ['12345678', '1234567890', '"87654321"', '"12345\\"\\\\8"']) {
     t.match(await begin(write({ key })), { value: { state: 'started' } }, key)
   }
+  const message = 'Idempotency-Key must be 8 to 10 visible ASCII characters, bare or as one quoted string.'
+  for (const key of ['1234567', '12345678901'])
+    t.match(await begin(write({ key })), { code: 'idempotency_key_invalid', message })
 })
 
 /** Whether a key is accepted. */

@@ -101,14 +101,14 @@ await t.test(
   async t => {
     const storage = memoryIdempotency()
     await store(make(storage, { keys: [OLD] }), 'key-00000001')
-    for (const [encryption, code] of [
-      [{ keys: [NEW] }, 'ERR_DATA_KEY_MISSING'],
-      [{ keys: [{ id: OLD.id, key: NEW.key }] }, 'ERR_STORE_REPLY'],
-      [undefined, 'ERR_STORE_REPLY'],
+    for (const [encryption, code, message] of [
+      [{ keys: [NEW] }, 'ERR_DATA_KEY_MISSING', / the key 2026-01: add it to encryption\.keys again$/],
+      [{ keys: [{ id: OLD.id, key: NEW.key }] }, 'ERR_STORE_REPLY', /the key 2026-01: it was changed/],
+      [undefined, 'ERR_STORE_REPLY', /expected a stored response$/],
     ] as const) {
       const idempotency = make(storage, encryption)
       for (const _ of [1, 2])
-        await t.rejects(idempotency.begin(write({ key: 'key-00000001' })), { name: 'Fault', code })
+        await t.rejects(idempotency.begin(write({ key: 'key-00000001' })), { name: 'Fault', code, message })
     }
     t.match(await make(storage, { keys: [NEW, OLD] }).begin(write({ key: 'key-00000001' })), {
       value: { state: 'replay' },

@@ -64,4 +64,31 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
     reason:
       'the version of the server decides whether an error is a table or a text; the tests have one version',
   },
+  {
+    source: `${SOURCES}/request/label.ts`,
+    before: 'const LONGEST = 512;',
+    reason: 'bounds what is stored: any near number is as good',
+  },
+  {
+    source: `${SOURCES}/response/encryption.ts`,
+    before: 'ciphers.set(encryption, cipher);',
+    reason: 'remembers what is made again without it',
+  },
+  {
+    source: `${SOURCES}/response/encryption.ts`,
+    before: "return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(opened);",
+    after: "return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(opened);",
+    reason: 'a stored response begins with its status',
+  },
+  {
+    source: `${SOURCES}/storage/memory.ts`,
+    before: '.sort((one, other) => (isAfter(one, other) ? 1 : -1))',
+    after: '.sort((one, other) => (isAfter(one, other) ? 1 : -2))',
+    reason: 'an order has a sign, and no size',
+  },
+  {
+    source: `${SOURCES}/storage/redis-lost-runs.ts`,
+    before: 'const CHUNK = 200;',
+    reason: 'how much one call reads: any near number is as good',
+  },
 ]

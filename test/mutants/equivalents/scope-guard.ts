@@ -250,4 +250,28 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before: 'if (headers.size >= MAX_HEADERS)',
     reason: 'bounds memory: what is forgotten is read again',
   },
+  {
+    source: 'packages/scope-guard/src/policies/time-zones.ts',
+    before: 'if (now >= begins && now < ends)',
+    after: 'if (now > begins && now < ends)',
+    reason: 'remembers the day of the last call: at its first instant it is found again',
+  },
+  {
+    source: 'packages/scope-guard/src/policies/restrictions.ts',
+    before: 'add(member, JSON.stringify([member, ...[...new Set(listed)].sort()]), 0);',
+    after: 'add(member, JSON.stringify([member, ...[...new Set(listed)].sort()]), 1);',
+    reason: 'equal lists have the same number, whichever it is',
+  },
+  {
+    source: 'packages/scope-guard/src/spend/alerts.ts',
+    before: 'const period = buckets && isRolling(window) ? periodOf(window, buckets.current) : null;',
+    after: 'const period = buckets || isRolling(window) ? periodOf(window, buckets.current) : null;',
+    reason: 'the counters of rolling windows have buckets, and no others',
+  },
+  {
+    source: 'packages/scope-guard/src/storage/counters.ts',
+    before: 'return dot < 0 ? key : key.slice(0, dot);',
+    after: 'return dot <= 0 ? key : key.slice(0, dot);',
+    reason: 'a key begins with a digest, not with the dot',
+  },
 ]

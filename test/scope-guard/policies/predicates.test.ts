@@ -1,7 +1,7 @@
 import type { Rule, EpochMs } from '@gatewright/kernel'
 import { keyPolicyId } from '@gatewright/kernel/internal'
 import type { Policy, SpendStorage, GuardOptions } from '@gatewright/scope-guard'
-import { memorySpends } from '@gatewright/scope-guard/memory'
+import { memoryApprovals, memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'
 
@@ -27,6 +27,21 @@ async function guarded(policies: Readonly<Record<string, Policy>>, options: Part
   }
   return { call, guard, clock }
 }
+
+t.test('asks for an amount above the threshold of an operation, and not for that amount', async t => {
+  const approvals = { store: memoryApprovals(), url: () => 'https://pay.test' }
+  const { guard } = await guarded({ p0: { approveAboveCents: 50 } }, { approvals })
+  const rule = { operation: 'a.b', allOf: [], spends: 'spend' } as const
+  const access = await guard.authorize(
+    session(NOON, { policyIds: ['p0'] }),
+    { authorization: undefined },
+    rule,
+  )
+  if (!access.ok) throw new Error(access.code)
+  const ask = (amountCents: number) => guard.reserve(access.value, { amountCents, currency: 'USD' })
+  t.match(await ask(50), { ok: true })
+  t.match(await ask(51), { details: { rule: 'approveAboveCents', requested: 51, limit: 50 } })
+})
 
 t.test('a call exactly at notBefore is allowed, one before it is denied with the instant', async t => {
   const { call } = await guarded({ p0: { notBefore: '2026-11-20T12:00:00Z' } })

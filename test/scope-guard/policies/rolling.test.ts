@@ -103,6 +103,16 @@ t.test('gives a release and a lower settlement back to the hour of the reservati
   t.match(await spend(91), { remaining: 90, resetsAt: new Date(START + 25 * HOUR).toISOString() })
 })
 
+t.test('an amount that was given back is no part that leaves the window first', async t => {
+  const { clock, guard, reserve, spend } = await wallet(rolling('24h', 100))
+  const first = await reserve(60)
+  if (!first.ok) throw new Error('it must be reserved')
+  clock.set(START + 5 * HOUR)
+  t.equal(await spend(20), true)
+  t.equal(await guard.release(first.value), true)
+  t.match(await spend(101), { resetsAt: new Date(START + 30 * HOUR).toISOString() })
+})
+
 t.test(
   'caps, explain and the denial say what is used, what is left and when the first part is free',
   async t => {

@@ -164,6 +164,23 @@ t.test('a raised cap or another percentage does not give the alert of the same w
   t.equal(given.length, 1)
 })
 
+t.test('a reservation is decided when its alert has been received, not before', async t => {
+  const order: string[] = []
+  const { guard, access } = await spender(
+    { dailySpendCapCents: 100, alertAtPercent: 50 },
+    {
+      spend: memorySpends(),
+      onAlert: async () => {
+        await new Promise(setImmediate)
+        order.push('received')
+      },
+    },
+  )
+  await guard.reserve(access, { amountCents: 60, currency: 'USD' })
+  order.push('reserved')
+  t.same(order, ['received', 'reserved'])
+})
+
 t.test('a failing receiver changes no decision, and gets the alert again', async t => {
   const warnings: Error[] = []
   const note = (warning: Error): void => void warnings.push(warning)
@@ -184,7 +201,7 @@ t.test('a failing receiver changes no decision, and gets the alert again', async
     t.match(await guard.reserve(access, { amountCents, currency: 'USD' }), { ok: true })
   t.equal(calls, 2)
   await new Promise(setImmediate)
-  t.match(warnings, [{ message: /onAlert/ }])
+  t.match(warnings, [{ message: 'onAlert failed', cause: { message: 'the mail server is down' } }])
 })
 
 t.test('what is reserved in a store of the caller gives its alert each time, with that store', async t => {

@@ -234,4 +234,5 @@ t.test('the options of approvals are checked at start', async t => {
   ])
     await t.rejects(bench({ approvals: wrong as never }), TypeError)
   await bench({ approvals: { store, url, lifetimeSeconds: 604_800, mostOpen: 100 } })
+  await bench({ approvals: { store, url, lifetimeSeconds: 1, mostOpen: 1 } })
 })

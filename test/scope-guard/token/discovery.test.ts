@@ -87,7 +87,7 @@ t.test('a fault names the URL and the cause', async t => {
     /\/keys: the response is not a key set/,
   )
   await rejects(
-    ({ routes }) => (routes['/keys'] = plain('{"keys":[5]}')),
+    ({ routes }) => (routes['/keys'] = plain('{"keys":[{"kid":"ec"},5]}')),
     /\/keys: the response is not a key set/,
   )
 })

@@ -1,7 +1,7 @@
 import { FEED_START } from '@gatewright/kernel'
 import { endsSession } from '@gatewright/kernel/internal'
 import t from 'tap'
-import { must, newKey, newSession, setUp } from '../fixtures.ts'
+import { must, newKey, newSession, OWNER, setUp, USER } from '../fixtures.ts'
 
 t.test('a successor has the rights, policies, place in the chain and end of the key it replaces', async t => {
   const { issuer, clock } = setUp()
@@ -129,4 +129,29 @@ t.test('finds no unknown key to rotate, and names the key that rotated another i
     rows.find(({ action }) => action === 'key.rotate'),
     { by: 'key', keyId: root.id, target: child.id },
   )
+})
+
+t.test('the wallet rotates any user key of its account, and no other', async t => {
+  const { issuer } = setUp()
+  const wallet = { walletOf: OWNER.accountId }
+  const root = await newKey(issuer, ['a.read'], { policy: { dailySpendCapCents: 5 } })
+  const below = await newKey(issuer, ['a.read'], { parent: root.key })
+  for (const made of [below, root]) {
+    const successor = must(await issuer.rotateKey(wallet, made.key.id))
+    const { scopes, policyIds, lineageId } = made.key
+    t.match(successor.key, { scopes, policyIds, lineageId, rotatedBy: null })
+    t.match(await issuer.authenticateKey(made.text, 'user'), { reason: 'revoked' })
+    t.equal((await issuer.authenticateKey(successor.text, 'user')).ok, true)
+    t.match(await issuer.rotateKey(wallet, made.key.id), { code: 'not_found' })
+  }
+  const rows = await issuer.listAudit(OWNER.accountId, 50)
+  const rotations = rows.filter(({ action }) => action === 'key.rotate')
+  t.match(rotations, [
+    { by: 'wallet', keyId: null },
+    { by: 'wallet', keyId: null },
+  ])
+  const stranger = await newKey(issuer, [], { accountId: 'other' })
+  const partner = must(await issuer.createKey({ ...USER, surface: 'partner', scopes: [] }))
+  for (const { key } of [stranger, partner])
+    t.match(await issuer.rotateKey(wallet, key.id), { code: 'not_found' })
 })

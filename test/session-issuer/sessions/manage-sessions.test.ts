@@ -72,6 +72,18 @@ t.test('has ended a console before the end of its session resolves', async t => 
   t.not((await keys.find(session.keyId))?.revokedAt, null)
 })
 
+t.test('a key ends sessions of its own and of the keys below it, and no other', async t => {
+  const { issuer } = setUp()
+  const root = await newKey(issuer, [])
+  const below = await newKey(issuer, [], { parent: root.key })
+  const own = await newSession(issuer, root.key)
+  const lower = await newSession(issuer, below.key)
+  t.match(await issuer.endSession(below.key, own.sessionId), { code: 'not_found' })
+  t.equal(await issuer.isCurrent(own), true)
+  t.equal(must(await issuer.endSession(root.key, lower.sessionId)), 1)
+  t.equal(must(await issuer.endSession(root.key, own.sessionId)), 1)
+})
+
 t.test('the session of a key that is not a console leaves the key', async t => {
   const { issuer } = setUp()
   const { key, text } = await newKey(issuer, [])

@@ -181,31 +181,6 @@ t.test('ended consoles displace no ended key from the list', async t => {
   t.equal(ended.length, 2)
 })
 
-t.test('the wallet rotates any user key of its account, and no other', async t => {
-  const { issuer } = setUp()
-  const wallet = { walletOf: OWNER.accountId }
-  const root = await newKey(issuer, ['a.read'], { policy: { dailySpendCapCents: 5 } })
-  const below = await newKey(issuer, ['a.read'], { parent: root.key })
-  for (const made of [below, root]) {
-    const successor = must(await issuer.rotateKey(wallet, made.key.id))
-    const { scopes, policyIds, lineageId } = made.key
-    t.match(successor.key, { scopes, policyIds, lineageId, rotatedBy: null })
-    t.match(await issuer.authenticateKey(made.text, 'user'), { reason: 'revoked' })
-    t.equal((await issuer.authenticateKey(successor.text, 'user')).ok, true)
-    t.match(await issuer.rotateKey(wallet, made.key.id), { code: 'not_found' })
-  }
-  const rows = await issuer.listAudit(OWNER.accountId, 50)
-  const rotations = rows.filter(({ action }) => action === 'key.rotate')
-  t.match(rotations, [
-    { by: 'wallet', keyId: null },
-    { by: 'wallet', keyId: null },
-  ])
-  const stranger = await newKey(issuer, [], { accountId: 'other' })
-  const partner = must(await issuer.createKey({ ...USER, surface: 'partner', scopes: [] }))
-  for (const { key } of [stranger, partner])
-    t.match(await issuer.rotateKey(wallet, key.id), { code: 'not_found' })
-})
-
 t.test('nothing that a console does gives anybody a right or a credential that outlives it', async () => {
   const step = fc.record({
     does: fc.constantFrom('mint', 'create', 'rotate', 'change', 'end', 'wait'),

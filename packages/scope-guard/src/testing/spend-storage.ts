@@ -110,6 +110,7 @@ export function spendStorageContract(
       const items = [
         item('day', { amount: 50, cap: 100 }),
         item('month', { amount: 40, cap: 100 }),
+        item('nothing', { amount: 0, cap: 100 }),
         item('calls', { amount: 1, cap: 5, unit: 'count' }),
       ]
       await connection(0).reserve(account, 'h', items, NOW)

@@ -99,6 +99,7 @@ for (const era of ERAS)
       const policy = { dailySpendCapCents: 5000 }
       const token = await sessionOf(send, owner.key, { policy })
       const client = await connected(t, url, token, era)
+      t.same((await client.listResourceTemplates()).resourceTemplates, [])
       const { resources } = await client.listResources()
       t.same(resources.map(({ uri }) => uri).toSorted(), [
         'gatewright://balance',
@@ -232,6 +233,11 @@ t.test('a token that does not suffice is a challenge for the client', async t =>
     resource: 'http://127.0.0.1:0/mcp',
     bearer_methods_supported: ['header'],
   })
+  for (const [method, status] of [
+    ['HEAD', 200],
+    ['POST', 405],
+  ] as const)
+    t.equal((await fetch(document.url, { method })).status, status, method)
   const none = await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {})
   t.equal(none.status, 401)
   t.match(none.headers.get('www-authenticate'), metadata)

@@ -76,6 +76,21 @@ t.test('a reversal of a part frees that part only', async t => {
   t.equal(await user.balance(), 9000)
 })
 
+t.test('a reversal of what a clearing has returned already is no excess, and another one is', async t => {
+  const user = await paying()
+  const before = await attention()
+  const reverse = (reversalId: string, amountCents: number): Promise<HttpResponse> =>
+    event('reversed', { id: user.id, reversalId, amountCents })
+  t.equal(outcome(await reverse('r1', 300)), 'applied')
+  t.equal(outcome(await event('cleared', { id: user.id, amountCents: 1000 })), 'applied')
+  t.equal(await user.balance(), 9000, 'the clearing returned 700')
+  t.equal(outcome(await reverse('r2', 700)), 'ignored')
+  t.equal(await attention(), before)
+  t.equal(outcome(await reverse('r3', 1)), 'applied')
+  t.equal(await attention(), before + 1)
+  t.equal(await user.balance(), 9000)
+})
+
 t.test('several clearings of one authorization are each debited', async t => {
   const user = await paying()
   const clear = (clearingId: string, amountCents: number, final?: boolean): Promise<HttpResponse> =>
