@@ -107,6 +107,8 @@ t.test('a deposit that is made after a report of it takes the report, which wait
   t.equal(await send('first'), 'unknown', 'the provider is asked to send it again')
   clock.advance(DAY_MS)
   t.equal(await send('second'), 'kept')
+  const kept = await rows(db, 'select amount_cents from gw_kept_events where object_id = $1', [id])
+  t.equal(Number(kept[0]?.['amount_cents']), 2500)
   const deposit = await made(undefined, { id })
   t.equal(deposit.status, 'completed')
   t.equal(await funds(deposit), 2500)

@@ -1,4 +1,5 @@
 // The key of a command line: the person approves what it may do, and the web token makes no other key.
+import { approvedKey, lowered } from '#packages/reference-host/dist/modules/web-sign-in/approved-key.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { bearer, newWallet, openTestHost, type HttpResponse, sessionOf } from '../../../harness/host.ts'
@@ -40,6 +41,24 @@ async function rightsOf(created: HttpResponse) {
 
 const SCOPES = ['payments.write', 'keys.read', 'balances.read']
 const POLICY = { dailySpendCapCents: 4000, maxAuthAmountCents: 1500, denyOperations: ['bills.*'] }
+
+t.test('a sign-in that requests and lowers nothing binds no key', async t => {
+  t.equal(approvedKey({}, undefined), undefined)
+  t.equal(approvedKey({}, {}), undefined)
+  t.same(approvedKey({ label: 'gw' }, {}), { label: 'gw' })
+  t.same(approvedKey({}, { dailySpendCapCents: 5 }), { lowerTo: { dailySpendCapCents: 5 } })
+})
+
+t.test('an amount is the lower one of the request and of the person, or the only one', async t => {
+  t.same(lowered(undefined, undefined), undefined)
+  t.same(lowered({ dailySpendCapCents: 9 }, undefined), { dailySpendCapCents: 9 })
+  t.same(lowered(undefined, { dailySpendCapCents: 5 }), { dailySpendCapCents: 5 })
+  t.same(lowered({ dailySpendCapCents: 9, maxAuthAmountCents: 3 }, { dailySpendCapCents: 5 }), {
+    dailySpendCapCents: 5,
+    maxAuthAmountCents: 3,
+  })
+  t.same(lowered({ dailySpendCapCents: 4 }, { dailySpendCapCents: 5 }), { dailySpendCapCents: 4 })
+})
 
 t.test('the page is shown what was requested, and the key has exactly that', async t => {
   const asked = { label: 'gatewright on vm', scopes: SCOPES, policy: POLICY }

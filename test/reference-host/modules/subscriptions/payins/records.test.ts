@@ -305,3 +305,53 @@ test('collects a subscription that was never paid with its last pay-in', async t
     'one without any pay-in is left to its request',
   )
 })
+
+test('a page has the pay-ins of an id, a key and statuses, and of no others', async t => {
+  const other = await make(accountId, { keyId: 'key_2' })
+  clock.advance(1)
+  const closed = await make(accountId)
+  clock.advance(1)
+  const open = await make(accountId)
+  await locked(closed.id, (tx, payin) => settlement.close(tx, payin, 'canceled', clock.now()))
+  const ids = async (filter: Parameters<typeof payins.page>[3]): Promise<readonly string[]> =>
+    (await payins.page(db, accountId, { limit: 10 }, filter)).rows.map(({ id }) => id)
+  t.same(await ids({}), [open.id, closed.id, other.id])
+  t.same(await ids({ keyId: 'key_1' }), [open.id, closed.id])
+  t.same(await ids({ keyId: 'key_1', statuses: ['canceled'] }), [closed.id])
+  t.same(await ids({ statuses: ['awaiting_payment'] }), [open.id, other.id])
+  t.same(await ids({ id: other.id }), [other.id])
+  t.same(await ids({ id: other.id, keyId: 'key_2' }), [other.id])
+  t.same(await ids({ id: other.id, keyId: 'key_1' }), [])
+  t.same(await ids({ id: other.id, statuses: ['canceled'] }), [])
+})
+
+test('finds the account of a pay-in that can be paid, and says which receiver is its own', async t => {
+  const stranger = await addAccount()
+  const own = await make(accountId, { payTo: { ...PAY_TO, ownReceiver: true } })
+  const shared = await make(stranger, { payTo: { ...PAY_TO, address: '0xd' } })
+  t.equal(await payins.accountOfOpen(db, own.id), accountId)
+  t.equal(await payins.accountOfOpen(db, shared.id), stranger)
+  t.equal(await payins.accountOfOpen(db, 'pay_none'), undefined)
+  const found = await rows(db, 'select payin_id, own_receiver from gw_open_payins')
+  t.same(
+    Object.fromEntries(found.map(row => [row['payin_id'], Number(row['own_receiver'])])),
+    Object.fromEntries([
+      [own.id, 1],
+      [shared.id, 0],
+    ]),
+  )
+  await locked(shared.id, (tx, payin) => settlement.close(tx, payin, 'canceled', clock.now()))
+  t.equal(await payins.accountOfOpen(db, shared.id), undefined)
+})
+
+test('a transfer is settled with its pay-in, and not before', async t => {
+  const payin = await make(accountId, { payTo: PAY_TO })
+  const settled = async (): Promise<unknown> =>
+    (await rows(db, 'select settled from gw_payin_transfers where payin_id = $1', [payin.id])).map(row =>
+      Number(row['settled']),
+    )
+  await move(payin, 'seen', { seen: SEEN })
+  t.same(await settled(), [0])
+  await move(payin, 'seen', { seen: { ...SEEN, blockNumber: 9 } })
+  t.same(await settled(), [0])
+})
