@@ -1,6 +1,8 @@
 import { allow, scopeCatalogue, type Verdict } from '@gatewright/kernel'
 import { gate, type Decision, type RequestFacts } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
+import { sessionOf } from '#packages/http/dist/route/credentials.js'
+import type { RequestContext } from '#packages/http/dist/route/request-context.js'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
@@ -133,4 +135,33 @@ t.test('joins the fields of a limit of the route to those of the credential', as
   t.equal(second.status, 429)
   t.equal(second.headers.get('retry-after'), '9')
   t.equal(runs, 1)
+})
+
+t.test('gives the session that a guard has accepted, else that of the credential, asked once', async t => {
+  const { guard, bearer } = await bench()
+  const api = gate({ guard })
+  const context = (authorization: string | undefined): RequestContext => {
+    const facts = {
+      method: 'GET',
+      path: '/x',
+      query: new URLSearchParams(),
+      search: '',
+      header: (name: string) => (name === 'authorization' ? authorization : undefined),
+      address: '',
+      secure: true,
+    }
+    const entered = api.enter({}, () => facts)
+    if (!entered.ok) throw new Error('not entered')
+    return entered.value
+  }
+  await t.rejects(sessionOf(undefined, context(undefined)), /needs the option guard/)
+  t.match(await sessionOf(guard as never, context(undefined)), { ok: false, status: 401 })
+  const own = context(await bearer())
+  const [first, again] = await Promise.all([sessionOf(guard as never, own), sessionOf(guard as never, own)])
+  t.match(first, { ok: true, value: { accountId: String } })
+  t.equal(again, first)
+  const accepted = context(undefined)
+  const session = { accountId: 'acc_guarded' }
+  accepted.session = session as never
+  t.same(await sessionOf(guard as never, accepted), { ok: true, value: session })
 })

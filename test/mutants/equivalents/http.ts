@@ -20,4 +20,10 @@ export const HTTP: readonly Equivalent[] = [
     after: 'if (missing.length >= 0)',
     reason: 'sets the links again that the reply has',
   },
+  {
+    source: `${SOURCES}/route/request-context.ts`,
+    before: 'if (Object.keys(headers).length > 0)',
+    after: 'if (Object.keys(headers).length >= 0)',
+    reason: 'with no translated field each is read as before',
+  },
 ]

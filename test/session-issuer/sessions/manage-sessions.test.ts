@@ -75,13 +75,17 @@ t.test('has ended a console before the end of its session resolves', async t => 
 t.test('a key ends sessions of its own and of the keys below it, and no other', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, [])
-  const below = await newKey(issuer, [], { parent: root.key })
-  const own = await newSession(issuer, root.key)
-  const lower = await newSession(issuer, below.key)
-  t.match(await issuer.endSession(below.key, own.sessionId), { code: 'not_found' })
-  t.equal(await issuer.isCurrent(own), true)
-  t.equal(must(await issuer.endSession(root.key, lower.sessionId)), 1)
-  t.equal(must(await issuer.endSession(root.key, own.sessionId)), 1)
+  const middle = await newKey(issuer, [], { parent: root.key })
+  const below = await newKey(issuer, [], { parent: middle.key })
+  const [above, own, lower] = [
+    await newSession(issuer, root.key),
+    await newSession(issuer, middle.key),
+    await newSession(issuer, below.key),
+  ]
+  t.match(await issuer.endSession(middle.key, above.sessionId), { code: 'not_found' })
+  t.equal(await issuer.isCurrent(above), true)
+  t.equal(must(await issuer.endSession(middle.key, lower.sessionId)), 1)
+  t.equal(must(await issuer.endSession(middle.key, own.sessionId)), 1)
 })
 
 t.test('the session of a key that is not a console leaves the key', async t => {

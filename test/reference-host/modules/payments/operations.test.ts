@@ -47,6 +47,9 @@ t.test('moves money to another wallet user at once, and both sides see it', asyn
   t.same((await listed(ann, 'limit=1'))['payments'], [made])
   const received = { ...made, direction: 'credit', counterparty: { walletAddress: ANN } }
   t.same((await listed(bob, 'limit=1'))['payments'], [received])
+  const at = (ms: number): string => encodeURIComponent(new Date(ms).toISOString())
+  t.same((await listed(ann, `limit=1&from=${at(clock.now())}`))['payments'], [made])
+  t.same((await listed(ann, `limit=1&from=${at(clock.now() + 1)}`))['payments'], [])
   t.same(await history(bob, 'payment', made.id), [[null, 'completed', 'received', 400, null]])
 })
 
